@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cairn.agents.backend import Backend
 from cairn.agents.code_agent import AgentCode, CodeAgent, code_agent, is_code
 from cairn.agents.config import AgentConfig, BackendConfig, SamplingConfig
-from cairn.agents.context.base import Context
+from cairn.agents.context.base import Context, ContextPlugin
 from cairn.agents.conversation import ConversationConfig
 from cairn.agents.models.model_files import (
     HUB,
@@ -264,28 +264,18 @@ def _refuse_missing(name: str) -> None:
         raise UnknownNameError("agent", name.partition(":")[0], KINDS, hint)
 
 
-def check_installed(sampling: SamplingConfig) -> None:
-    """Check that the back end's packages are installed, before any long work.
-
-    Raises:
-        MissingExtraError: a package is missing.
-    """
-    look = getattr(BACKENDS.load(sampling.method)[0], "check_installed", None)
-    if look is not None:
-        look()
-
-
 def check(agent: AgentConfig, sampling: SamplingConfig, *, trains: bool = False) -> None:
     """Check that context and back end are compatible.
 
     Raises:
         ConfigError: the back end cannot read the prompts, cannot constrain replies, or returns no ids to train on.
     """
-    settings = build(BACKENDS.load(sampling.method)[1], sampling.settings, f"sampling.{sampling.method}")
+    settings = sampling.config(BACKENDS, "sampling")
     if not isinstance(settings, BackendConfig) or settings.reads == "turn_context":
         return
     context = agent.context.method
-    made = "messages" if getattr(CONTEXTS.load(context)[0], "makes_messages", False) else "ids"
+    plugin: ContextPlugin[Config] = CONTEXTS.load(context)
+    made = plugin.makes
     if made != settings.reads:
         raise ConfigError(
             f"agent.context.method: {context!r} makes {made}, and sampling.method {sampling.method!r} as it is set "
@@ -307,7 +297,7 @@ def _served(name: str, model: str, settings: Mapping[str, Any]) -> Agent:  # Any
     """Return a model behind a server."""
     sent = {"method": "openai", "slots": 32, "max_reply_tokens": REPLY_TOKENS, "openai": {"model": model or None}}
     sampling = _sampling(sent, settings, name)
-    served = build(BACKENDS.load(sampling.method)[1], sampling.settings, f"sampling.{sampling.method}")
+    served = sampling.config(BACKENDS, "sampling")
     method = "messages" if getattr(served, "reads", "ids") == "messages" else "chat"
     shown = {"context": {"method": method}, "constrain": False}
     config = build(AgentConfig, merge(shown, settings.get("agent", {})), name)
@@ -342,19 +332,9 @@ def policy_interface(config: AgentConfig, policy: Policy | None) -> PolicyInterf
 
 def contexts(config: AgentConfig, policy: Policy | None) -> Callable[[], Context]:
     """Return a factory of contexts; files in the settings are read once, now."""
-    context_class = CONTEXTS.load(config.context.method)[0]
+    plugin: ContextPlugin[Config] = CONTEXTS.load(config.context.method)
     settings, encoder = _context_settings(config), policy.encoder if policy is not None else None
-
-    def made() -> Context:
-        context: Context = context_class(settings, encoder)
-        return context
-
-    return made
-
-
-def new_context(config: AgentConfig, policy: Policy | None) -> Context:
-    """Return a context for one episode."""
-    return contexts(config, policy)()
+    return lambda: plugin.make(settings, encoder)
 
 
 def prompt_hashes(config: AgentConfig) -> dict[str, str]:
@@ -365,9 +345,7 @@ def prompt_hashes(config: AgentConfig) -> dict[str, str]:
 
 def new_backend(sampling: SamplingConfig, policy: Policy | CodeAgent | None) -> Backend:
     """Return the back end that the settings choose."""
-    backend_class, config_class = BACKENDS.load(sampling.method)
-    settings: Config = build(config_class, sampling.settings, f"sampling.{sampling.method}")
-    backend: Backend = backend_class(policy, sampling, settings)
+    backend: Backend = sampling.make(BACKENDS, "sampling", policy, sampling)
     return backend
 
 
@@ -385,9 +363,7 @@ def require_same_prompts(now: Mapping[str, str], trained: Mapping[str, str], nam
 
 
 def _context_settings(config: AgentConfig) -> Config:
-    settings: Config = build(
-        CONTEXTS.load(config.context.method)[1], config.context.settings, f"agent.context.{config.context.method}"
-    )
+    settings: Config = config.context.config(CONTEXTS, "agent.context")
     return settings
 
 

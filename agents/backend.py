@@ -102,12 +102,6 @@ class Backend(Protocol):
     def fork(self, source: int, target: int) -> None:
         """Copy the source's sequence to the target without recomputing it; both must be idle."""
 
-    def pause(self) -> None:
-        """Sample nothing until `resume`; replies in progress are kept."""
-
-    def resume(self) -> None:
-        """Resume sampling."""
-
     def sync_weights(self, version: int) -> None:
         """Sample with the policy's current weights from now on."""
 

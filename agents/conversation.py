@@ -165,5 +165,5 @@ class Conversation(Generic[R]):
 
 def form_of(config: ConversationConfig) -> ReplyForm:
     """Return the configured reply form."""
-    form: ReplyForm = FORMS.load(config.format)
+    form: ReplyForm = FORMS.build(config.format, {})
     return form

@@ -193,7 +193,7 @@ def _is_here(value: object) -> bool:
 
 
 def _is_server(method: str) -> bool:
-    return issubclass(BACKENDS.load(method)[1], ModelServerConfig)
+    return issubclass(BACKENDS.load(method).config, ModelServerConfig)
 
 
 def _is_installed(name: str) -> bool:

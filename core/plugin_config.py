@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from cairn.core.config import Config, build
+from cairn.core.config import Config
 from cairn.core.errors import ConfigError
 from cairn.core.plugins import ExtensionPoint
 
@@ -38,5 +38,12 @@ class PluginConfig(Config):
                 raise ConfigError(f"{where}: unknown key {where}.{name}; {hint}")
             if not isinstance(values, Mapping):
                 raise ConfigError(f"{where}.{name}: expected a table of settings, got {values!r}")
-            loaded = point.load(name)
-            build(loaded.config if hasattr(loaded, "config") else loaded[1], values, f"{where}.{name}")
+            point.config(name, values, f"{where}.{name}")
+
+    def config(self, point: ExtensionPoint, where: str) -> Any:  # Any: the plug-in's own Config
+        """Return the configuration of the chosen method; see `ExtensionPoint.config`."""
+        return point.config(self.method, self.settings, f"{where}.{self.method}")
+
+    def make(self, point: ExtensionPoint, where: str, *arguments: Any) -> Any:  # Any: see `Plugin.make`
+        """Return the object that the chosen method makes; see `ExtensionPoint.build`."""
+        return point.load(self.method).make(self.config(point, where), *arguments)

@@ -1,8 +1,10 @@
 """Plug-in discovery: ids are file names, and loading a plug-in imports only its module.
 
-Each extension point is a folder. A module in it exports one constant (``ENV``, ``CREDIT``, ``LOSS``, ...). Packages
-outside the repository register by an entry point in the point's group (``cairn.envs``, ``cairn.credits``, ...), or are
-named by dotted path ``package.module:Name``. No central table exists; importing a point does not import its plug-ins.
+Each extension point is a folder. A module in it exports one constant (``CREDIT``, ``LOSS``, ...), a `Plugin`: a
+configuration class, and a function that makes the object from its configuration. Environments are the exception:
+``ENV`` is the class itself, because Gymnasium registers classes. Packages outside the repository register by an entry
+point in the point's group (``cairn.envs``, ``cairn.credits``, ...), or are named by a dotted path,
+``package.module:Name``. No central table exists; importing a point does not import its plug-ins.
 """
 
 from __future__ import annotations
@@ -11,19 +13,43 @@ import importlib
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from cairn.core.errors import CairnError, UnknownNameError
 
 if TYPE_CHECKING:
     from importlib import metadata
 
+    from cairn.core.config import Config
+
 DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+C = TypeVar("C", bound="Config")
+X = TypeVar("X")
+Y = TypeVar("Y")
+
+
+def _nothing() -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Plugin(Generic[C]):
+    """What a module of an extension point exports; points with declarations of their own subclass it."""
+
+    config: type[C]
+    make: Callable[..., Any]  # (config, *arguments of the point) -> the object  # Any: each point documents its type
+    check_installed: Callable[[], None] = _nothing  # raises MissingExtraError if one of its packages is missing
+
+
+def from_function(function: Callable[[X, C], Y]) -> Callable[[C], Callable[[X], Y]]:
+    """Return the `make` of a plug-in that is a function of one input and its configuration."""
+    return lambda config: lambda value: function(value, config)
 
 
 @dataclass(frozen=True)
@@ -50,15 +76,43 @@ class ExtensionPoint:
         entries = {entry.name: entry.value for entry in _entry_points(self.group)}
         return dict(sorted({**entries, **self.files()}.items()))
 
+    def build(self, name: str, settings: Mapping[str, Any], *arguments: Any) -> Any:  # Any: see `Plugin.make`
+        """Return the object that a plug-in makes from `settings` and the point's further `arguments`.
+
+        Raises:
+            UnknownNameError: no plug-in is registered under `name`.
+            ConfigError: a setting is unknown or invalid.
+        """
+        return self.load(name).make(self.config(name, settings), *arguments)
+
+    def config(self, name: str, settings: Mapping[str, Any], where: str = "") -> Any:  # Any: the plug-in's own Config
+        """Return a plug-in's configuration with these settings; `where` is the table's name in messages.
+
+        Raises:
+            UnknownNameError: no plug-in is registered under `name`.
+            ConfigError: a setting is unknown or invalid.
+        """
+        from cairn.core.config import build  # not at module level: pydantic would slow every command
+
+        return build(self.load(name).config, settings, where or f"{self.name} {name!r}")
+
     def load(self, name: str) -> Any:  # Any: each point documents the type of its constant
         """Import one plug-in and return its constant.
 
         Raises:
             UnknownNameError: no plug-in is registered under `name`.
-            CairnError: the module does not export the constant, or `name` is not text.
+            CairnError: the module does not export the constant, its type is wrong, or `name` is not text.
         """
         if not isinstance(name, str):
             raise CairnError(f"Expected the id of a {self.name} as text, got {name!r:.100}")
+        found = self._constant(name)
+        if not self.leaf and not isinstance(found, Plugin):  # an environment is a class: see `envs.registry.load`
+            raise CairnError(
+                f"The {self.name} {name!r} must be a cairn.plugins.Plugin(config, make), got {found!r:.100}"
+            )
+        return found
+
+    def _constant(self, name: str) -> Any:  # Any: not checked yet
         if DOTTED.fullmatch(name):
             return load_dotted(name)
         if (path := _module_of(self, name)) is not None:

@@ -67,7 +67,7 @@ class EnvConfig(Config):
     @classmethod
     def _known(cls, given: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:  # Any: see the field
         for name, settings in given.items():
-            build(PERTURBATIONS.load(name)[1], settings, f"perturb.{name}")
+            PERTURBATIONS.config(name, settings, f"perturb.{name}")
         return dict(sorted(given.items()))  # their order has no meaning
 
 

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import gymnasium
 
-from cairn.core.config import build
 from cairn.core.plugins import PERTURBATIONS
 from cairn.core.records import Schema
 from cairn.envs.base import Outcome, TextEnv, calls_of
@@ -155,6 +154,5 @@ def _changed(change: Callable[[str], str], action: str) -> str:
 
 
 def _made(name: str, settings: Mapping[str, Any], env: TextEnv) -> Perturbation:  # Any: its Config validates them
-    made, config = PERTURBATIONS.load(name)
-    found: Perturbation = made(build(config, settings, f"perturb.{name}"), env)
+    found: Perturbation = PERTURBATIONS.build(name, settings, env)
     return found

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import cairn
-from cairn.envs.scorers import exact
+from cairn import scorers
 
 GUESTS = Path(__file__).with_name("guests.jsonl")
 
@@ -35,7 +35,7 @@ def clerk(task: dict[str, Any], turn: int) -> dict[str, Any] | str:
 
 connect = partial(sqlite3.connect, ":memory:", check_same_thread=False)
 assistant = cairn.tools_env(
-    [sql], name="assistant", tasks=GUESTS, world=connect, reset=fill, verify=exact(), oracle=clerk, turn_limit=2
+    [sql], name="assistant", tasks=GUESTS, world=connect, reset=fill, verify=scorers.exact(), oracle=clerk, turn_limit=2
 )
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import cairn
-from cairn.envs.base import EnvMeta, Outcome, TextEnv
+from cairn.env import EnvMeta, Outcome, TextEnv
 
 COLOURS = ("amber", "blue", "green", "red", "violet", "white")
 

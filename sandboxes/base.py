@@ -359,7 +359,6 @@ class SandboxConfig(Config):
 class Sandbox:
     """A kind of sandbox: how to start one, and why this machine may not support it."""
 
-    Config: ClassVar[type[SandboxConfig]] = SandboxConfig
     name: ClassVar[str]
     promises: ClassVar[str]  # one line for listings: the protection that it promises
 

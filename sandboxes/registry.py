@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from cairn.core.config import build
 from cairn.core.errors import CairnError
 from cairn.core.plugins import SANDBOXES
 from cairn.sandboxes.base import NoNetworkError, Sandbox
@@ -23,8 +22,8 @@ def new_sandbox(name: str = "auto", **config: Any) -> Sandbox:  # Any: the kind'
         CairnError: no kind works here; the message has the requirements of each.
     """
     if name != "auto":
-        kind: type[Sandbox] = SANDBOXES.load(name)
-        return kind(build(kind.Config, config, f"sandbox {name!r}"))
+        sandbox: Sandbox = SANDBOXES.build(name, config)
+        return sandbox
     problems = []
     for candidate in _PREFERRED:
         try:

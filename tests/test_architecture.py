@@ -36,6 +36,7 @@ ALLOWED = {
     "integrations": {"core", "sandboxes", "envs", "agents", "integrations"},
     "benchmarks": {*FOLDERS, "configs"},
 }
+HOMES = {"env": "envs", "credit": "trainer", "losses": "trainer", "plugins": "trainer"}  # public modules: folder
 HEAVY = {"torch", "transformers", "peft", "tokenizers", "safetensors"}
 MAY_BE_HEAVY = ("trainer/", "agents/backends/", "agents/models/", "benchmarks/")
 READS_TOKENIZERS = (
@@ -84,7 +85,7 @@ def arrows(path: str, tree: ast.Module) -> Iterator[str]:
     for name in imports(tree):
         parts = name.split(".")
         if parts[0] == "cairn":
-            target = parts[1] if len(parts) > 1 else ""
+            target = HOMES.get(parts[1], parts[1]) if len(parts) > 1 else ""
             is_face = target not in {*FOLDERS, "configs"}
             if is_face and target != "__version__" and folder not in ("cli", "benchmarks", "viewer"):
                 yield f"{path} imports {name}; import the module that defines it"

@@ -10,28 +10,37 @@ from cairn.core.records import Episode
 from cairn.core.table import Flags, Floats, Keys, StepTable
 from cairn.envs.base import EnvMeta
 from cairn.trainer.config import RunConfig
-from cairn.trainer.credit import advantages, learned
+from cairn.trainer.credit import CheckedEstimator
 from cairn.trainer.credit.kernel.similarity import similar
 from cairn.trainer.metrics import credit_metrics
 
 
-def step_credit(config: RunConfig, episodes: Sequence[Episode], env: EnvMeta) -> tuple[Floats, Flags, dict[str, float]]:
-    """Return the advantages, the flags of trained turns, and metrics.
+class CreditAssigner:
+    """The credit method of a run, made once."""
 
-    Advantages and flags are in the order of the episodes' turns.
+    def __init__(self, config: RunConfig, env: EnvMeta) -> None:
+        """Make the estimator; `env`: the declared properties of the run's environment."""
+        self._estimator = CheckedEstimator(config.credit.method, config.credit.settings)
+        self._similarity = config.trainer.similarity
+        self._parts, self._is_deterministic = env.parts, env.is_deterministic
 
-    Args:
-        config: the run's configuration.
-        episodes: the update's episodes; none of them may have failed.
-        env: the declared properties of the run's environment.
-    """
-    if not any(episode.turns for episode in episodes):
-        return np.zeros(0), np.zeros(0, np.bool_), {}
-    anchors = _alike(episodes, config.trainer.similarity)
-    table = StepTable.from_episodes(episodes, anchor=anchors, parts=env.parts, is_deterministic=env.is_deterministic)
-    found = advantages(table, config.credit.method, **config.credit.settings)
-    kept = learned(table, config.credit.method, **config.credit.settings)
-    return found, kept, credit_metrics(table, found[table.order])
+    def assign(self, episodes: Sequence[Episode]) -> tuple[Floats, Flags, dict[str, float]]:
+        """Return the advantages and the flags of trained turns, in the order of the episodes' turns, and metrics.
+
+        `episodes`: those of one update, sorted by group; none of them may have failed.
+        """
+        if not any(episode.turns for episode in episodes):
+            return np.zeros(0), np.zeros(0, np.bool_), {}
+        table = StepTable.from_episodes(
+            episodes,
+            anchor=_alike(episodes, self._similarity),
+            parts=self._parts,
+            is_deterministic=self._is_deterministic,
+        )
+        if not np.array_equal(table.order, np.arange(len(table))):
+            raise ValueError("expected the episodes sorted by group")
+        advantages = self._estimator(table)
+        return advantages, self._estimator.learned(table), credit_metrics(table, advantages)
 
 
 def _alike(episodes: Sequence[Episode], similarity: float | None) -> Keys | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cairn.agents.agent import new_backend
 from cairn.agents.models.policy import Policy
+from cairn.agents.rollout.episode import PolicyInterface
 from cairn.agents.rollout.source import EpisodeSource, Rollout
 from cairn.core.store import Recorder, RunStore
 from cairn.trainer.config import RunConfig
@@ -52,14 +53,16 @@ def build_learner(
         from cairn.trainer.cluster.ranks import RankedLearner  # ray
 
         return RankedLearner(cluster, config, policy, steps)
-    return Learner(policy, config.learner, steps, config.sampling.temperature, on_note=on_note)
+    return Learner(policy, config.learner, steps, config.sampling.temperature, loss=config.loss, on_note=on_note)
 
 
-def build_rollout(config: RunConfig, policy: Policy, cluster: Cluster | None, order: TaskSampler) -> EpisodeSource:
+def build_rollout(
+    config: RunConfig, policy: Policy, interface: PolicyInterface, cluster: Cluster | None, order: TaskSampler
+) -> EpisodeSource:
     """Return the source of episodes for updates."""
     if cluster is not None and config.cluster.workers:
         from cairn.trainer.cluster.rollout import ClusterRollout  # ray
 
         return ClusterRollout(cluster, config, policy, order.group, policy.version)
-    engine = build_engine(config, new_backend(config.sampling, policy), config.env.config, policy)
+    engine = build_engine(config, new_backend(config.sampling, policy), interface, config.env.config)
     return Rollout(engine, config.trainer.groups, config.schedule, order.group)

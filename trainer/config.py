@@ -28,7 +28,7 @@ from cairn.trainer.guards import GuardConfig
 from cairn.trainer.learner.learner import LearnerConfig
 from cairn.trainer.learner.optimizers import OptimizerConfig
 from cairn.trainer.pretrained import check_template, pretrained_defaults
-from cairn.trainer.trackers.base import Tracker, TrackerConfig
+from cairn.trainer.trackers.base import TrackerConfig
 
 
 class EnvChoice(Config):
@@ -139,8 +139,8 @@ def _tracker_config(name: str, values: Any) -> TrackerConfig:  # Any: the file's
     where = f"trackers.{name}"
     if not isinstance(values, Mapping):
         raise ConfigError(f"{where}: expected a table of settings, such as {where}.on = true, got {values!r}")
-    kind: type[Tracker] = TRACKERS.load(name)
-    return build(kind.Config, values, where)
+    config: TrackerConfig = TRACKERS.config(name, values, where)
+    return config
 
 
 class RunConfig(Config):

@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from cairn.agents.agent import load_agent, policy_interface
+from cairn.agents.agent import load_agent
 from cairn.agents.backend import Backend
-from cairn.agents.models.policy import Policy
 from cairn.agents.rollout.admission import CacheAdmission
 from cairn.agents.rollout.engine import Engine, collect
-from cairn.agents.rollout.episode import Job
+from cairn.agents.rollout.episode import Job, PolicyInterface
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed
@@ -24,12 +23,14 @@ class _Stopped(Exception):  # noqa: N818  (a request, not an error)
     """Stops the play of further episodes."""
 
 
-def build_engine(config: RunConfig, backend: Backend, env_config: Mapping[str, Any], policy: Policy) -> Engine:
+def build_engine(
+    config: RunConfig, backend: Backend, interface: PolicyInterface, env_config: Mapping[str, Any]
+) -> Engine:
     """Return an engine that plays the run's environment, with the settings `env_config`."""
     return Engine(
         backend,
         _pool(config, env_config),
-        policy_interface(config.agent, policy),
+        interface,
         retries=config.trainer.retries,
         limits=config.limits,
         admission=_admission(config, backend),
@@ -97,6 +98,15 @@ def require_few_failures(config: RunConfig, episodes: Sequence[Episode]) -> None
             f"{len(failed)} of {len(episodes)} episodes failed, more than trainer.max_failed_share allows; "
             f"the first: {failed[0].ending.detail or failed[0].ending.cause}"
         )
+
+
+def nothing_fits(config: RunConfig, update: int, num_episodes: int) -> str:
+    """Return the note on an update whose episodes all ended before their first reply."""
+    return (
+        f"update {update} has nothing to learn from: none of its {num_episodes} episodes has a turn, since their "
+        f"first prompts leave no room for a reply in sampling.max_context = {config.sampling.max_context} tokens. "
+        "Raise it, or shorten prompts with another context"
+    )
 
 
 def _pool(config: RunConfig, env_config: Mapping[str, Any]) -> EnvPool:

@@ -9,7 +9,7 @@ from cairn.agents.agent import new_backend
 from cairn.agents.evaluation.report import Report
 from cairn.agents.models.policy import Policy
 from cairn.agents.rollout.engine import collect
-from cairn.agents.rollout.episode import Job
+from cairn.agents.rollout.episode import Job, PolicyInterface
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed
 from cairn.trainer.callbacks import Callback, RolloutProgressMeter
@@ -27,6 +27,7 @@ class EvaluationStopped(Exception):  # noqa: N818  (a request of the user, not a
 def play_evaluation(
     config: RunConfig,
     policy: Policy,
+    interface: PolicyInterface,
     task_ids: Sequence[str],
     callback: Callback,
     is_stopped: Callable[[], bool] = lambda: False,
@@ -36,6 +37,7 @@ def play_evaluation(
     Args:
         config: the run's configuration.
         policy: the policy with its current weights; each turn records their version.
+        interface: the policy's prompts and actions.
         task_ids: the tasks.
         callback: receives the progress.
         is_stopped: called often while episodes are played.
@@ -52,7 +54,8 @@ def play_evaluation(
         )
         for i, task_id in enumerate(task_ids)
     ]
-    with closing(build_engine(config, new_backend(sampling, policy), config.eval_env, policy)) as engine:
+    # The back end is closed after each evaluation: its cache must not hold memory while the policy learns.
+    with closing(build_engine(config, new_backend(sampling, policy), interface, config.eval_env)) as engine:
         meter = RolloutProgressMeter(callback, lambda: len(engine.active), lambda: engine.backend.tokens_processed)
 
         def beat() -> None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from cairn.agents.context.base import Context
 from cairn.agents.models.policy import Policy
 from cairn.agents.rollout.demonstrations import demonstrate
+from cairn.core.plugin_config import PluginConfig
 from cairn.core.records import Episode, Task
 from cairn.core.seeding import derive_seed, numpy_generator
 from cairn.envs.registry import declared, list_tasks
@@ -102,7 +103,8 @@ class Imitation:
         self._num_batches = max(len(self._samples) // config.batch, 1)
         self._total = config.epochs * self._num_batches
         self._sums: dict[str, float] = {}  # of the current pass
-        self.learner = Learner(policy, _settings(config, run), self._total, on_note=on_note)
+        loss = PluginConfig(method="imitate")
+        self.learner = Learner(policy, _settings(config, run), self._total, loss=loss, on_note=on_note)
 
     @property
     def epoch(self) -> int:
@@ -138,7 +140,7 @@ class Imitation:
         self._sums = dict(state)
 
     def _add(self, samples: Sequence[Sample], epoch: int) -> None:
-        metrics = self.learner.update(samples, "imitate", {}, derive_seed(self._seed, "imitate", epoch))
+        metrics = self.learner.update(samples, derive_seed(self._seed, "imitate", epoch))
         tokens = float(sum(len(sample.positions) for sample in samples))
         added = {name: metrics[name] * tokens for name in ("loss", "entropy")}
         added |= {"tokens": tokens, "grad_norm": metrics["grad_norm"]}

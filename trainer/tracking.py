@@ -17,11 +17,11 @@ from queue import SimpleQueue
 from types import TracebackType
 
 from cairn.agents.evaluation.report import Report
-from cairn.core.plugins import TRACKERS
+from cairn.core.plugins import TRACKERS, Plugin
 from cairn.trainer.callbacks import Callback, RolloutProgress
 from cairn.trainer.config import RunConfig
 from cairn.trainer.run.result import versions
-from cairn.trainer.trackers.base import TrackedRun, Tracker
+from cairn.trainer.trackers.base import TrackedRun, Tracker, TrackerConfig
 
 MOST_WAITING = 1000  # messages to one tracker
 CLOSE_S = 30.0  # for all trackers together
@@ -38,9 +38,9 @@ def build_trackers(config: RunConfig, folder: Path) -> dict[str, Tracker]:
     run = TrackedRun(folder=folder.resolve(), config=config.model_dump(mode="json"), versions=versions())
     found: dict[str, Tracker] = {}
     for name, settings in config.trackers.chosen().items():
-        kind: type[Tracker] = TRACKERS.load(name)
-        kind.check()
-        found[name] = kind(settings, run)
+        plugin: Plugin[TrackerConfig] = TRACKERS.load(name)
+        plugin.check_installed()
+        found[name] = plugin.make(settings, run)
     return found
 
 

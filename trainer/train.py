@@ -8,7 +8,7 @@ same random numbers as an undisturbed one.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -17,22 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from cairn.agents.agent import check_installed, new_context, require_template
+from cairn.agents.agent import policy_interface, require_template
 from cairn.agents.evaluation.report import Report, summarise
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
 from cairn.agents.rollout.groups import State, without_episodes
 from cairn.agents.rollout.source import EpisodeSource
 from cairn.core.errors import CairnError, DivergedError
 from cairn.core.folders import new_folder, writing_to
+from cairn.core.plugins import BACKENDS
 from cairn.core.records import Episode
 from cairn.core.seeding import derive_seed
 from cairn.core.store import Recorder
 from cairn.envs.registry import closing_env, make, task_ids
-from cairn.trainer.assign_credit import step_credit
+from cairn.trainer.assign_credit import CreditAssigner
 from cairn.trainer.build import build_cluster, build_learner, build_recorder, build_rollout
 from cairn.trainer.callbacks import Callback, RolloutProgressMeter
 from cairn.trainer.config import RunConfig, load_run_config
-from cairn.trainer.engine import require_few_failures
+from cairn.trainer.engine import nothing_fits, require_few_failures
 from cairn.trainer.evaluation import EvaluationStopped, play_evaluation, report_metrics
 from cairn.trainer.guards import Action, Alert, CollapseDetector, PolicyCollapse
 from cairn.trainer.hardware import Hardware, set_up_torch
@@ -84,7 +85,7 @@ def train(
     """
     settings = config if isinstance(config, RunConfig) else load_run_config(config, overrides)
     if not settings.cluster.workers:  # else only the workers need the packages
-        check_installed(settings.sampling)
+        BACKENDS.load(settings.sampling.method).check_installed()
     begun = f"{settings.name}-{datetime.now():%Y%m%d-%H%M%S}"
     path = Path(folder) if folder is not None else new_folder(Path("runs") / begun, "a run")
     with ExitStack() as stack:
@@ -115,6 +116,7 @@ class Trainer:
         self.config, self.folder, self.store, self.callback, self.cluster = config, folder, store, callback, cluster
         self.env = make(config.env.id, **config.env.config)
         self.eval_env = make(config.env.id, **config.eval_env)
+        self.credit = CreditAssigner(config, self.env.meta)
         self.tasks = self._split(None)
         self.files = RunFolder(
             config=config,
@@ -161,6 +163,7 @@ class Trainer:
         """Train to the end from a checkpoint, or from the start, and return the run."""
         self.tasks = self._split(checkpoint)
         policy = self._policy(checkpoint)
+        self.interface = policy_interface(self.config.agent, policy)
         self.callback.on_start(self.folder, run_summary(self.config, policy, self.tasks, self.device))
         self.files.store_facts(policy, self.tasks, checkpoint)
         self.trained_tasks = self.files.trained_tasks(self.tasks)
@@ -202,15 +205,13 @@ class Trainer:
             episodes = rollout.next_batch(meter.ended, meter.beat)
         require_few_failures(self.config, episodes)
         usable = [e for e in episodes if not e.is_failed]
-        self._note_if_nothing_fits(update + 1, usable)
+        if usable and not any(episode.turns for episode in usable):
+            self._note(update + 1, "nothing learned", nothing_fits(self.config, update + 1, len(usable)))
         with self._timed("credit", 1):
-            advantage, kept, measured = step_credit(self.config, usable, self.env.meta)
+            advantage, kept, measured = self.credit.assign(usable)
             samples = make_samples(usable, advantage, kept)
         with self._timed("learn", 1):
-            loss = self.config.loss
-            learned = learner.update(
-                samples, loss.method, loss.settings, derive_seed(self._seed, "learn", update), version=update
-            )
+            learned = learner.update(samples, derive_seed(self._seed, "learn", update), version=update)
         learner.policy.version = update + 1
         rollout.sync_weights(update + 1)
         before, self.num_tokens = self.num_tokens, rollout.tokens_processed  # includes tokens since the last update
@@ -235,18 +236,6 @@ class Trainer:
         self.store.add(update + 1, {}, failed := [e for e in episodes if e.is_failed], task_types=[""] * len(failed))
         self.callback.on_update(update + 1, metrics)
         return metrics
-
-    def _note_if_nothing_fits(self, step: int, usable: Sequence[Episode]) -> None:
-        """Note an update without turns to train on: all its episodes ended before their first reply."""
-        if usable and not any(episode.turns for episode in usable):
-            longest = self.config.sampling.max_context
-            self._note(
-                step,
-                "nothing learned",
-                f"update {step} has nothing to learn from: none of its {len(usable)} episodes has a turn, since their "
-                f"first prompts leave no room for a reply in sampling.max_context = {longest} tokens. Raise it, or "
-                "shorten prompts with another context",
-            )
 
     def _evaluates_after(self, done: int) -> bool:
         return done in (0, self.config.trainer.updates) or done % self.config.eval.every == 0
@@ -329,7 +318,7 @@ class Trainer:
         with self._timed("demonstrate", config.episodes):
             episodes = demonstrations(
                 self.config,
-                lambda: new_context(self.config.agent, policy),
+                self.interface.new_context,
                 self._demonstrated,
                 self.tasks.held_out,
                 lambda: self.interrupt.is_asked,
@@ -359,7 +348,9 @@ class Trainer:
         done, tasks = policy.version, self.tasks.evaluation
         try:
             with self._timed("evaluate", len(tasks)):
-                episodes = play_evaluation(self.config, policy, tasks, self.callback, lambda: self.interrupt.is_asked)
+                episodes = play_evaluation(
+                    self.config, policy, self.interface, tasks, self.callback, lambda: self.interrupt.is_asked
+                )
         except EvaluationStopped:
             return
         require_few_failures(self.config, episodes)
@@ -375,7 +366,7 @@ class Trainer:
 
     def _rollout(self, policy: Policy, checkpoint: Checkpoint | None) -> EpisodeSource:
         order = self._order()
-        rollout = build_rollout(self.config, policy, self.cluster, order)
+        rollout = build_rollout(self.config, policy, self.interface, self.cluster, order)
         if checkpoint is not None and (state := checkpoint.rollout()) is not None:
             if checkpoint.state.get("order", order.key) != order.key:  # its groups in flight belong to another order
                 self._note(

@@ -17,7 +17,7 @@ from cairn.core.plugins import CREDITS
 from cairn.core.store import RunStore, read
 from cairn.core.store.read import EpisodeRow
 from cairn.core.table import Floats, StepTable
-from cairn.trainer.credit import advantages
+from cairn.trainer.credit import CheckedEstimator
 from cairn.trainer.stored_credit import StoredStep, steps_of
 from cairn.viewer.catalog import dig
 
@@ -55,7 +55,7 @@ class StoredUpdate:
             if method not in CREDITS.ids():
                 raise UnknownNameError("credit method", method[:80], CREDITS.ids(), "cairn plugins --point credit")
             settings = dict(self.own_settings) if method == self.own_method else {}
-            self.known[method] = advantages(self.table, method, **settings)[self.table.order]
+            self.known[method] = CheckedEstimator(method, settings)(self.table)
         return self.known[method]
 
 

@@ -20,6 +20,7 @@ from cairn.agents.backend import Reply, Request, text_reply
 from cairn.agents.code_agent import CodeAgent, CodePlayer, code_agent
 from cairn.agents.config import SamplingConfig, TurnBackendConfig
 from cairn.core.errors import EpisodeFailure
+from cairn.core.plugins import Plugin
 
 _END_S = 1.0  # seconds for cancelled async calls to end
 _POLL_S = 0.05  # interval of the timeout checks
@@ -37,7 +38,7 @@ class CodeAgentBackend:
 
     cache_tokens: int | None = None
 
-    def __init__(self, policy: object, sampling: SamplingConfig, config: CodeAgentConfig) -> None:
+    def __init__(self, config: CodeAgentConfig, policy: object, sampling: SamplingConfig) -> None:
         self.num_slots, self.version, self.tokens_processed = sampling.slots, 0, 0
         self._agent = policy if isinstance(policy, CodeAgent) else code_agent(config.agent)
         self._timeout_s = config.call_timeout_s
@@ -88,12 +89,6 @@ class CodeAgentBackend:
 
     def fork(self, source: int, target: int) -> None:
         """Do nothing: slots hold no state that can be copied."""
-
-    def pause(self) -> None:
-        """Do nothing: pending calls continue."""
-
-    def resume(self) -> None:
-        """Do nothing."""
 
     def sync_weights(self, version: int) -> None:
         """Store the version; a code agent has no weights."""
@@ -151,4 +146,4 @@ async def _end() -> None:
     asyncio.get_running_loop().stop()
 
 
-BACKEND = (CodeAgentBackend, CodeAgentConfig)
+BACKEND = Plugin(CodeAgentConfig, CodeAgentBackend)

@@ -25,6 +25,7 @@ from cairn.agents.generation import PartialReply
 from cairn.agents.models.packed_attention import Ragged, SlotCache, hidden_states, logits
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import DivergedError, EpisodeFailure
+from cairn.core.plugins import Plugin
 
 _SHORT = 8  # spans of up to this many tokens share a pass with slots about to sample
 
@@ -49,14 +50,14 @@ class HFBackend:
 
     cache_tokens: int | None = None  # limited by slots only
 
-    def __init__(self, policy: Policy, sampling: SamplingConfig, config: HFConfig | None = None) -> None:
+    def __init__(self, config: HFConfig, policy: Policy, sampling: SamplingConfig) -> None:
         self.policy = policy
         self.config = sampling
         self._encoder = policy.encoder
         self.num_slots = sampling.slots
         self.version = policy.version
         self.tokens_processed = 0  # computed so far
-        self._chunk = (config or HFConfig()).chunk
+        self._chunk = config.chunk
         self._cache = SlotCache(sampling.slots)
         self._slots = [_Slot() for _ in range(sampling.slots)]
 
@@ -79,12 +80,6 @@ class HFBackend:
             state.tokens = prompt
         ends = self._encoder.ends(is_constrained=request.choices is not None)
         state.work = request, PartialReply.begin(state.tokens, request, ends, self.config, self.version)
-
-    def pause(self) -> None:
-        """Do nothing: sampling only happens in `step`."""
-
-    def resume(self) -> None:
-        """Do nothing."""
 
     def close(self) -> None:
         """Do nothing: only memory is held."""
@@ -210,4 +205,4 @@ def _common_prefix(a: list[int], b: list[int]) -> int:
     return min(len(a), len(b))
 
 
-BACKEND = (HFBackend, HFConfig)
+BACKEND = Plugin(HFConfig, HFBackend)

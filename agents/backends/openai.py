@@ -18,6 +18,7 @@ from cairn.agents.backends.http.config import ModelServerConfig
 from cairn.agents.backends.http.slots import Api, ServedBackend
 from cairn.agents.config import SamplingConfig
 from cairn.core.errors import ConfigError
+from cairn.core.plugins import Plugin
 
 if TYPE_CHECKING:
     from cairn.agents.models.policy import Policy
@@ -48,7 +49,7 @@ class OpenAIConfig(ModelServerConfig):
 class OpenAIBackend(ServedBackend):
     """`agents.backend.Backend` over a server with its own weights."""
 
-    def __init__(self, policy: Policy | None, sampling: SamplingConfig, config: OpenAIConfig) -> None:
+    def __init__(self, config: OpenAIConfig, policy: Policy | None, sampling: SamplingConfig) -> None:
         if config.model is None:
             raise ConfigError("sampling.openai.model: say which model, or name the agent openai:MODEL")
         super().__init__(sampling, config, _api(policy, sampling, config), config.model)
@@ -62,4 +63,4 @@ def _api(policy: Policy | None, sampling: SamplingConfig, config: OpenAIConfig) 
     return IdCompletions(policy, sampling)
 
 
-BACKEND = (OpenAIBackend, OpenAIConfig)
+BACKEND = Plugin(OpenAIConfig, OpenAIBackend)

@@ -8,6 +8,7 @@ from cairn.agents.backend import Reply, Request, text_reply
 from cairn.agents.config import SamplingConfig, TurnBackendConfig
 from cairn.agents.scripted import script
 from cairn.core.errors import EpisodeFailure
+from cairn.core.plugins import Plugin
 
 
 class ScriptedConfig(TurnBackendConfig):
@@ -24,7 +25,7 @@ class ScriptedBackend:
 
     cache_tokens: int | None = None
 
-    def __init__(self, policy: object, sampling: SamplingConfig, config: ScriptedConfig) -> None:
+    def __init__(self, config: ScriptedConfig, policy: object, sampling: SamplingConfig) -> None:
         self.num_slots, self.version, self.tokens_processed = sampling.slots, 0, 0
         self._script = script(config.agent)
         self._asked: dict[int, Request] = {}
@@ -57,12 +58,6 @@ class ScriptedBackend:
     def fork(self, source: int, target: int) -> None:
         """Do nothing: slots have no state."""
 
-    def pause(self) -> None:
-        """Do nothing: replies are only produced in `step`."""
-
-    def resume(self) -> None:
-        """Do nothing."""
-
     def sync_weights(self, version: int) -> None:
         """Store the version; there are no weights."""
         self.version = version
@@ -71,4 +66,4 @@ class ScriptedBackend:
         """Do nothing."""
 
 
-BACKEND = (ScriptedBackend, ScriptedConfig)
+BACKEND = Plugin(ScriptedConfig, ScriptedBackend)

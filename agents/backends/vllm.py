@@ -10,8 +10,8 @@ flight, except for rounding: other batch sizes change the order of summation, wh
 probability. Replies in progress at a weight update continue with the new weights, on keys and values recomputed with
 them; the token at which that happens depends on timing.
 
-Not supported: freeing memory while the learner works (`pause` stops sampling and keeps the cache). Tested on CPUs with
-vLLM 0.32; not tested on GPUs or with `tensor_parallel`.
+Not supported: freeing memory while the learner works. Tested on CPUs with vLLM 0.32; not tested on GPUs or with
+`tensor_parallel`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from cairn.agents.constraint import flatten
 from cairn.agents.generation import PartialReply
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import EpisodeFailure, ModelFailure
+from cairn.core.plugins import Plugin
 
 _WAIT_S = 0.05  # longest wait of `step` for an output
 
@@ -72,7 +73,7 @@ class _Slot:
 class VLLMBackend:
     """`agents.backend.Backend` over a vLLM engine."""
 
-    def __init__(self, policy: Policy, sampling: SamplingConfig, config: VLLMConfig) -> None:
+    def __init__(self, config: VLLMConfig, policy: Policy, sampling: SamplingConfig) -> None:
         """Start the policy's engine, or share it.
 
         Raises:
@@ -85,12 +86,7 @@ class VLLMBackend:
         self._slots = [_Slot() for _ in range(sampling.slots)]
         self._inbox: queue.SimpleQueue[tuple[int, _Work, Answer]] = queue.SimpleQueue()
         self._done: list[tuple[int, Reply | EpisodeFailure]] = []
-        self._is_paused = self._is_closed = False
-
-    @staticmethod
-    def check_installed() -> None:
-        """Check that vLLM is installed; see `agents.agent.check_installed`."""
-        check_installed()
+        self._is_closed = False
 
     @property
     def cache_tokens(self) -> int:
@@ -139,18 +135,6 @@ class VLLMBackend:
             raise RuntimeError(f"slots {source} and {target} must be idle to be forked")
         to.tokens = list(of.tokens)
 
-    def pause(self) -> None:
-        """Sample nothing until `resume`; this also pauses the policy's other back ends."""
-        if not self._is_paused:
-            self._is_paused = True
-            self._engine.pause()
-
-    def resume(self) -> None:
-        """Resume sampling."""
-        if self._is_paused:
-            self._is_paused = False
-            self._engine.resume()
-
     def sync_weights(self, version: int) -> None:
         """Sample with the policy's current weights from now on, also in replies in progress."""
         self._engine.pause()
@@ -166,7 +150,6 @@ class VLLMBackend:
         self._is_closed = True
         for slot in range(self.num_slots):
             self.abort(slot)
-        self.resume()
         self._engine.release()
 
     # -- between slots and engine -----------------------------------------------------------------------------------
@@ -246,4 +229,4 @@ class VLLMBackend:
         self._done.append((slot, result))
 
 
-BACKEND = (VLLMBackend, VLLMConfig)
+BACKEND = Plugin(VLLMConfig, VLLMBackend, check_installed)

@@ -30,6 +30,7 @@ from cairn.agents.backends.http.slots import ServedBackend
 from cairn.agents.config import SamplingConfig
 from cairn.agents.constraint import flatten
 from cairn.core.errors import ConfigError, ModelFailure
+from cairn.core.plugins import Plugin
 
 if TYPE_CHECKING:
     from cairn.agents.models.policy import Policy
@@ -63,7 +64,7 @@ class VLLMServerConfig(ModelServerConfig):
 class VLLMServerBackend(ServedBackend):
     """`agents.backend.Backend` over a server that samples with the policy's weights."""
 
-    def __init__(self, policy: Policy | None, sampling: SamplingConfig, config: VLLMServerConfig) -> None:
+    def __init__(self, config: VLLMServerConfig, policy: Policy | None, sampling: SamplingConfig) -> None:
         if policy is None or policy.model is None:
             raise ConfigError("sampling.method: 'vllm_server' samples with a local policy, and none is given")
         super().__init__(sampling, config, _Completions(policy, sampling), config.model or "")
@@ -91,16 +92,6 @@ class VLLMServerBackend(ServedBackend):
             with contextlib.suppress(ModelFailure):  # the request itself will fail
                 self._see_to_weights()
         super().submit(slot, request)
-
-    def pause(self) -> None:
-        """Pause the server's replies and send no new requests."""
-        super().pause()
-        self.client.call("//pause?mode=keep", {}, is_json=False)
-
-    def resume(self) -> None:
-        """Resume the server's replies and send the requests that were submitted meanwhile."""
-        self.client.call("//resume", {}, is_json=False)
-        super().resume()
 
     def sync_weights(self, version: int) -> None:
         """Send the policy's current weights; unfinished replies continue with them.
@@ -170,8 +161,7 @@ class VLLMServerBackend(ServedBackend):
                 self.client.call("//collective_rpc", {"method": "load_weights_from", "args": [folder]}, is_json=False)
             self.client.call("//update_weight_version", {"new_version": self._mark}, is_json=False)
         finally:
-            if not self._is_paused:
-                self.client.call("//resume", {}, is_json=False)
+            self.client.call("//resume", {}, is_json=False)
 
 
 class _Completions(IdCompletions):
@@ -227,4 +217,4 @@ def _new_folder(inside: str | None) -> Path:
         raise ConfigError(f"sampling.vllm_server.weights_folder: cannot write to {inside!r}: {error}") from error
 
 
-BACKEND = (VLLMServerBackend, VLLMServerConfig)
+BACKEND = Plugin(VLLMServerConfig, VLLMServerBackend)

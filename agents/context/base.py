@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 from cairn.agents.backend import Message
 from cairn.agents.forms.base import Parsed
+from cairn.core.config import Config
+from cairn.core.plugins import Plugin
 from cairn.core.records import Observation, Schema
+
+C = TypeVar("C", bound=Config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +27,7 @@ class Prompt:
 
 
 class Context(Protocol):
-    """The history of one episode; build one object per episode.
-
-    A class that makes messages instead of ids sets `makes_messages = True`.
-    """
+    """The history of one episode; a plug-in makes one object per episode."""
 
     def prompt(self, observation: Observation) -> Prompt:
         """Return the prompt for the next reply."""
@@ -45,6 +46,13 @@ class Context(Protocol):
 
     def parse(self, reply: str, *, truncated: bool = False) -> Parsed:
         """Parse a reply, without its end token, into an action; `truncated`: the reply was cut off."""
+
+
+@dataclass(frozen=True)
+class ContextPlugin(Plugin[C]):
+    """A context: ``make(config, encoder)`` returns a `Context`; the encoder is None if it makes messages."""
+
+    makes: Literal["ids", "messages"] = "ids"
 
 
 @runtime_checkable

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import Field, model_validator
 
-from cairn.agents.context.base import Prompt
+from cairn.agents.context.base import ContextPlugin, Prompt
 from cairn.agents.conversation import Conversation, ConversationConfig, TurnContent, form_of
 from cairn.agents.forms.base import Parsed, invalid
 from cairn.agents.models.layouts import Following
@@ -192,4 +192,4 @@ class Chat:
         )
 
 
-CONTEXT = (Chat, ChatConfig)
+CONTEXT = ContextPlugin(ChatConfig, Chat)

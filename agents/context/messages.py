@@ -16,12 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from pydantic import Field, model_validator
 
 from cairn.agents.backend import Message
-from cairn.agents.context.base import Prompt
+from cairn.agents.context.base import ContextPlugin, Prompt
 from cairn.agents.conversation import Conversation, ConversationConfig, TurnContent, form_of
 from cairn.agents.forms.base import Parsed, invalid
 from cairn.agents.prompts import load_prompt
@@ -102,8 +101,6 @@ class _PastReply:
 
 class Messages:
     """`agents.context.base.Context` that makes messages."""
-
-    makes_messages: ClassVar[bool] = True
 
     def __init__(self, config: MessagesConfig, encoder: object = None) -> None:
         self._config = config
@@ -203,4 +200,4 @@ def _without_picture(shown: TurnContent) -> TurnContent:
     return TurnContent(f"{shown.text}{left_out}", (*results[:-1], f"{results[-1]}{left_out}") if results else ())
 
 
-CONTEXT = (Messages, MessagesConfig)
+CONTEXT = ContextPlugin(MessagesConfig, Messages, makes="messages")

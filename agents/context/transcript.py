@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from cairn.agents.context.base import Prompt
+from cairn.agents.context.base import ContextPlugin, Prompt
 from cairn.agents.forms.base import Parsed, plain
 from cairn.agents.memory import task_in
 from cairn.agents.models.tokens import Encoder
@@ -71,4 +71,4 @@ class Transcript:
         return plain(reply)
 
 
-CONTEXT = (Transcript, TranscriptConfig)
+CONTEXT = ContextPlugin(TranscriptConfig, Transcript)

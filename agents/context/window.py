@@ -12,7 +12,7 @@ from typing import Literal, Protocol, cast
 
 from pydantic import Field
 
-from cairn.agents.context.base import Prompt
+from cairn.agents.context.base import ContextPlugin, Prompt
 from cairn.agents.forms.base import Parsed
 from cairn.agents.models.tokens import Encoder
 from cairn.core.config import Config
@@ -122,4 +122,4 @@ def load_wording(name: str) -> PromptModule:
     return cast(PromptModule, module)  # cast: a module imported by name has no static type
 
 
-CONTEXT = (Window, WindowConfig)
+CONTEXT = ContextPlugin(WindowConfig, Window)

@@ -21,7 +21,6 @@ from cairn.agents.agent import Agent
 from cairn.agents.config import BackendConfig, SamplingConfig
 from cairn.agents.evaluation.panel import Panel
 from cairn.agents.scripted import is_scripted
-from cairn.core.config import build
 from cairn.core.plugins import BACKENDS
 from cairn.envs.base import TextEnv
 from cairn.envs.registry import load
@@ -60,7 +59,7 @@ def panel_key(panel: Panel) -> str:
 def _sampling(sampling: SamplingConfig) -> dict[str, Any]:  # Any: JSON
     """Return the settings that affect replies, for the chosen back end only."""
     general = {name: getattr(sampling, name) for name in SamplingConfig.model_fields if name not in _SPEED}
-    settings = build(BACKENDS.load(sampling.method)[1], sampling.settings, f"sampling.{sampling.method}")
+    settings = sampling.config(BACKENDS, "sampling")
     its = settings.identity() if isinstance(settings, BackendConfig) else settings.model_dump(mode="json")
     return {**general, sampling.method: its}
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cairn.core.config import Config
+
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
@@ -29,6 +31,10 @@ def plain(reply: str) -> Parsed:
 def invalid(error: str) -> Parsed:
     """Return an invalid reply without an action and with an error for the model."""
     return Parsed(action="", is_valid=False, error=error)
+
+
+class FormConfig(Config):
+    """Settings of a reply form (none)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

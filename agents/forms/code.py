@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from cairn.agents.forms.base import Parsed, ReplyForm, invalid
+from cairn.agents.forms.base import FormConfig, Parsed, ReplyForm, invalid
+from cairn.core.plugins import Plugin
 
 _OPENS = re.compile(r"(`{3,})([^`]*)")
 _LANGUAGES = ("", "python", "py")
@@ -40,4 +41,4 @@ def write(action: str) -> str:
     return f"{fence}python\n{action}\n{fence}"
 
 
-FORM = ReplyForm(parse=parse, write=write, is_strict=True)
+FORM = Plugin(FormConfig, lambda _: ReplyForm(parse=parse, write=write, is_strict=True))

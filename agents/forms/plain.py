@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from cairn.agents.forms.base import ReplyForm, plain
+from cairn.agents.forms.base import FormConfig, ReplyForm, plain
+from cairn.core.plugins import Plugin
 
-FORM = ReplyForm(parse=plain, write=lambda action: action, is_strict=False)
+FORM = Plugin(FormConfig, lambda _: ReplyForm(parse=plain, write=lambda action: action, is_strict=False))

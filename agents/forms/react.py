@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 
-from cairn.agents.forms.base import Parsed, ReplyForm, invalid
+from cairn.agents.forms.base import FormConfig, Parsed, ReplyForm, invalid
+from cairn.core.plugins import Plugin
 
 THOUGHT, ACTION = "Thought:", "Action:"
 _LABEL = re.compile(r"^[ \t>*_#-]*(thought|action|observation)(?:[ \t*_]*\d+)?[ \t*_]*:", re.MULTILINE | re.IGNORECASE)
@@ -47,4 +48,4 @@ def write(action: str) -> str:
     return f"{THOUGHT}\n{ACTION}\n{action}" if "\n" in action.strip() else f"{THOUGHT}\n{ACTION} {action}"
 
 
-FORM = ReplyForm(parse=parse, write=write, is_strict=True)
+FORM = Plugin(FormConfig, lambda _: ReplyForm(parse=parse, write=write, is_strict=True))

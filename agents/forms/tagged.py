@@ -5,7 +5,8 @@ The reply is parsed in lower case. A reply without tags is invalid, and its end 
 
 from __future__ import annotations
 
-from cairn.agents.forms.base import Parsed, ReplyForm
+from cairn.agents.forms.base import FormConfig, Parsed, ReplyForm
+from cairn.core.plugins import Plugin
 from cairn.envs.tagged_reply import parse_tagged, write_tagged
 
 _FALLBACK_CHARS = 30  # characters of the reply's end that are the action without tags
@@ -16,4 +17,4 @@ def _parse(reply: str) -> Parsed:
     return Parsed(action=read.action, is_valid=read.is_valid)
 
 
-FORM = ReplyForm(parse=_parse, write=write_tagged, is_strict=False)
+FORM = Plugin(FormConfig, lambda _: ReplyForm(parse=_parse, write=write_tagged, is_strict=False))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cairn.agents.agent import new_context
+from cairn.agents.agent import contexts
 from cairn.agents.config import AgentConfig
 from cairn.agents.context.base import Prompt
 from cairn.agents.models.policy import Policy
@@ -29,7 +29,7 @@ def _episode(policy: Policy, env: TextEnv, context: str, task: str, turns: int) 
     agent = settings().agent
     if context != agent.context.method:
         agent = AgentConfig(context=PluginConfig(method=context))
-    history, rng = new_context(agent, policy), python_generator("rollout benchmark", task)
+    history, rng = contexts(agent, policy)(), python_generator("rollout benchmark", task)
     observation = observe(*env.reset(seed=0, options={"task": task}))
     out: list[Prompt] = []
     while len(out) < turns:

@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from cairn.agents.backend import Reply, Request
-from cairn.agents.backends.hf import HFBackend
+from cairn.agents.backends.hf import HFBackend, HFConfig
 from cairn.agents.config import SamplingConfig
 from cairn.agents.context.base import Prompt
 from cairn.agents.models.policy import Policy
@@ -39,7 +39,7 @@ def by_backend(policy: Policy, episodes: Sequence[Sequence[Prompt]], reply_token
     """Sample with the hf back end: one slot per episode, asynchronously."""
     longest = max(sum(len(prompt.ids) + reply_tokens for prompt in asked) for asked in episodes)
     config = SamplingConfig(slots=len(episodes), max_reply_tokens=reply_tokens, max_context=max(longest + 1, 64))
-    backend = HFBackend(policy, config)
+    backend = HFBackend(HFConfig(), policy, config)
     turns = [0] * len(episodes)
     sampled = left = 0
     start = time.perf_counter()

@@ -150,12 +150,6 @@ class _Sleeper:
     def fork(self, source: int, target: int) -> None:
         raise NotImplementedError("nothing here forks")
 
-    def pause(self) -> None:
-        raise NotImplementedError("nothing here pauses")
-
-    def resume(self) -> None:
-        raise NotImplementedError("nothing here pauses")
-
     def sync_weights(self, version: int) -> None:
         self.version = version
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cairn.agents.agent import new_context
+from cairn.agents.agent import contexts
 from cairn.agents.config import AgentConfig
 from cairn.agents.models.policy import Policy
 from cairn.agents.rollout.demonstrations import demonstrate
@@ -62,7 +62,7 @@ def _ways(
     episodes: Sequence[Episode], context: Mapping[str, Any], policy: Policy
 ) -> dict[str, list[Sample]]:  # Any: settings, validated by AgentConfig
     config = AgentConfig.model_validate({"context": context})
-    played = [demonstrate(e, new_context(config, policy), constrain=True) for e in episodes]
+    played = [demonstrate(e, contexts(config, policy)(), constrain=True) for e in episodes]
     rng = numpy_generator("train benchmark", "advantages")
     advantages = rng.choice([-1.0, 1.0], sum(len(e.turns) for e in played))
     merged = make_samples(played, advantages)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn.agents.agent import new_context
+from cairn.agents.agent import contexts
 from cairn.benchmarks.quickstart import environment, fresh_policy, settings
 from cairn.trainer.config import RunConfig
 from cairn.trainer.samplers.shuffled import TaskSampler
@@ -104,7 +104,7 @@ def save_policy(folder: str, demonstrations: int, epochs: int) -> None:
     """
     plan = {"episodes": demonstrations, "epochs": epochs, "entropy_weight": 0.0}
     config, policy = settings({"agent.constrain": False, "imitation": plan}), fresh_policy()
-    episodes = demonstrations_of(config, lambda: new_context(config.agent, policy))
+    episodes = demonstrations_of(config, contexts(config.agent, policy))
     for _ in Imitation(policy, episodes, config.imitation, config).passes():
         pass
     policy.save(Path(folder))

@@ -51,14 +51,11 @@ def backends() -> Iterator[Finding]:
 
 
 def _backend(name: str) -> Finding:
-    from cairn.agents.agent import check_installed
-    from cairn.agents.config import SamplingConfig
-
     if name in _SERVERS:
         found = "needs a server, which you name; none was asked"
         return Finding(section="back ends", what=name, is_well=None, found=found, mend=_SERVERS[name])
     try:
-        check_installed(SamplingConfig(method=name))
+        BACKENDS.load(name).check_installed()
         found = f"sampled {_sampled()} tokens" if name == "hf" else "loads"
     except CairnError as error:
         return refused("back ends", name, error)
@@ -132,7 +129,7 @@ def trackers() -> Iterator[Finding]:
     """Yield whether each tracker's packages are installed."""
     for name in TRACKERS.ids():
         try:
-            TRACKERS.load(name).check()
+            TRACKERS.load(name).check_installed()
         except CairnError as error:
             yield refused("trackers", name, error)
         else:

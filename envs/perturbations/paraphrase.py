@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cairn.core.errors import CairnError, ConfigError
+from cairn.core.plugins import Plugin
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
 from cairn.envs.perturbations.base import Perturbation, PerturbationConfig
@@ -46,4 +47,4 @@ class Paraphrase(Perturbation):
         return python_generator("paraphrase", self.config.seed, task_id).choice(others)
 
 
-PERTURBATION = (Paraphrase, ParaphraseConfig)
+PERTURBATION = Plugin(ParaphraseConfig, Paraphrase)

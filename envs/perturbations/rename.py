@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cairn.core.errors import ConfigError
+from cairn.core.plugins import Plugin
 from cairn.core.records import Schema
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
@@ -101,4 +102,4 @@ def _check(others: Mapping[str, tuple[str, ...]], env: str) -> None:
         raise ConfigError(f"perturb.rename: {env!r} has the name {twice[0]!r} for two things; each must be for one")
 
 
-PERTURBATION = (Rename, RenameConfig)
+PERTURBATION = Plugin(RenameConfig, Rename)

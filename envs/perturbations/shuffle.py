@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from cairn.core.errors import ConfigError
+from cairn.core.plugins import Plugin
 from cairn.core.records import Schema
 from cairn.core.seeding import python_generator
 from cairn.envs.base import TextEnv
@@ -56,4 +57,4 @@ class Shuffle(Perturbation):
         return rng.sample(listed, len(listed))
 
 
-PERTURBATION = (Shuffle, ShuffleConfig)
+PERTURBATION = Plugin(ShuffleConfig, Shuffle)

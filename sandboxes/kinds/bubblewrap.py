@@ -23,6 +23,7 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from cairn.core.errors import CairnError
+from cairn.core.plugins import Plugin
 from cairn.sandboxes import supervisor_source
 from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
 from cairn.sandboxes.destinations import AllowList
@@ -61,7 +62,6 @@ class BubblewrapConfig(SandboxConfig):
 class Bubblewrap(Sandbox):
     """Sessions in namespaces."""
 
-    Config: ClassVar[type[SandboxConfig]] = BubblewrapConfig
     name: ClassVar[str] = "bubblewrap"
     promises: ClassVar[str] = "files, processes, network, users and memory of the host are out of reach"
     no_network: ClassVar[str | None] = None
@@ -172,4 +172,4 @@ def _namespaces_refused() -> str | None:
     return f"this machine lets us make no namespaces ({stderr}); use the sandbox 'landlock', or 'docker'"
 
 
-SANDBOX = Bubblewrap
+SANDBOX = Plugin(BubblewrapConfig, Bubblewrap)

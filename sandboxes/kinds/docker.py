@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from cairn.core.errors import CairnError, MissingExtraError, SandboxFailure
+from cairn.core.plugins import Plugin
 from cairn.sandboxes.base import Limits, NoNetworkError, Sandbox, SandboxConfig
 from cairn.sandboxes.container import docker_engine
 from cairn.sandboxes.container.container import ContainerPlace, remove_left_over
@@ -42,7 +43,6 @@ class DockerConfig(SandboxConfig):
 class Docker(Sandbox):
     """Sessions in containers."""
 
-    Config: ClassVar[type[SandboxConfig]] = DockerConfig
     name: ClassVar[str] = "docker"
     promises: ClassVar[str] = "files, processes, network, users and memory of the host are out of reach; own images"
     no_network: ClassVar[str | None] = None
@@ -129,4 +129,4 @@ class Docker(Sandbox):
         return dict(found)
 
 
-SANDBOX = Docker
+SANDBOX = Plugin(DockerConfig, Docker)

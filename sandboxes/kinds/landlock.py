@@ -19,6 +19,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from cairn.core.errors import CairnError
+from cairn.core.plugins import Plugin
 from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
 from cairn.sandboxes.inside import confine
 from cairn.sandboxes.kinds.bubblewrap import interpreter
@@ -42,7 +43,6 @@ class LandlockConfig(SandboxConfig):
 class Landlock(Sandbox):
     """Sessions under Landlock."""
 
-    Config: ClassVar[type[SandboxConfig]] = LandlockConfig
     name: ClassVar[str] = "landlock"
     promises: ClassVar[str] = "files, connections and processes of the host are out of reach; no namespaces of its own"
     no_network: ClassVar[str | None] = (
@@ -86,4 +86,4 @@ def _missing_capabilities() -> list[str]:
     return [name for name, bit in CAPABILITIES.items() if not held >> bit & 1]
 
 
-SANDBOX = Landlock
+SANDBOX = Plugin(LandlockConfig, Landlock)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from cairn.core.plugins import Plugin
 from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
 from cairn.sandboxes.local.folder_place import FolderPlace
 
@@ -21,7 +22,6 @@ class ProcessConfig(SandboxConfig):
 class Process(Sandbox):
     """Sessions among this user's own processes."""
 
-    Config: ClassVar[type[SandboxConfig]] = ProcessConfig
     name: ClassVar[str] = "process"
     promises: ClassVar[str] = "nothing but limits on time, memory, output and disk"
     no_network: ClassVar[str | None] = (
@@ -44,4 +44,4 @@ class Process(Sandbox):
         return FolderPlace(self._config.python or sys.executable, limits, None, None, b"")
 
 
-SANDBOX = Process
+SANDBOX = Plugin(ProcessConfig, Process)

@@ -23,6 +23,7 @@ import httpx2 as httpx
 from pydantic import Field, SecretStr, field_validator
 
 from cairn.core.errors import CairnError, SandboxFailure
+from cairn.core.plugins import Plugin
 from cairn.core.text import printable
 from cairn.sandboxes import wire
 from cairn.sandboxes.base import Limits, Sandbox, SandboxConfig
@@ -64,7 +65,6 @@ class RemoteConfig(SandboxConfig):
 class Remote(Sandbox):
     """Sessions on another machine."""
 
-    Config: ClassVar[type[SandboxConfig]] = RemoteConfig
     name: ClassVar[str] = "remote"
     promises: ClassVar[str] = "the promises of the server's kind of sandbox; this machine runs nothing"
     no_network: ClassVar[str | None] = "its network is set on the server: cairn sandbox serve --set 'network=[...]'"
@@ -283,4 +283,4 @@ def _is_lost(answer: RemoteAnswer) -> bool:
         return False
 
 
-SANDBOX = Remote
+SANDBOX = Plugin(RemoteConfig, Remote)

@@ -98,9 +98,9 @@ def fields(config: type[Config], seen: set[type[Config]]) -> Iterator[str]:
 
 def test_every_setting_that_names_a_server_is_listed() -> None:
     """Of runs, and of every back end, environment, sandbox and tracker; a new one with another name fails here."""
-    configs = [RunConfig, *(BACKENDS.load(name)[1] for name in BACKENDS.ids())]
-    configs += [TRACKERS.load(name).Config for name in TRACKERS.ids()]
-    configs += [SANDBOXES.load(name).Config for name in SANDBOXES.ids()]
+    configs = [RunConfig, *(BACKENDS.load(name).config for name in BACKENDS.ids())]
+    configs += [TRACKERS.load(name).config for name in TRACKERS.ids()]
+    configs += [SANDBOXES.load(name).config for name in SANDBOXES.ids()]
     configs += [ENVS.load(name).Config for name in ENVS.ids()]
     seen: set[type[Config]] = set()
     names = {name for config in configs for name in fields(config, seen)}

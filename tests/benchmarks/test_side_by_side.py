@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cairn.agents.agent import new_context
+from cairn.agents.agent import contexts
 from cairn.benchmarks.envs._measure import memory_mb
 from cairn.benchmarks.outcome import Row
 from cairn.benchmarks.process import in_forked_process, in_fresh_process, peak_memory_mb
@@ -127,7 +127,7 @@ def test_trls_side_shows_the_model_the_same_prompt_as_cairns(folder: str) -> Non
     tokenizer, policy = with_trl._tokenizer(folder), fresh_policy()
     tool, env = with_trl.Household(), environment()
     task = task_ids(SMALL)[0]
-    context = new_context(run_config(SMALL, folder, constrain=False).agent, policy)
+    context = contexts(run_config(SMALL, folder, constrain=False).agent, policy)()
     text, info = env.reset(seed=0, options={"task": task})
     messages: list[dict[str, Any]] = [{"role": "user", "content": tool.reset(task=task)}]  # Any: as TRL writes them
     ours: list[int] = []

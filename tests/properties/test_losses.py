@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.core.plugins import LOSSES
-from cairn.trainer.losses.base import Loss, LossInputs, LossOutput
+from cairn.trainer.losses.base import Loss, LossFunction, LossInputs, LossOutput
 from tests.agents.tiny import policy
 from tests.trainer.learner.test_learner import assert_same, computed, gradients, mixed
 from tests.trainer.losses.inputs import loss_inputs
@@ -23,7 +23,8 @@ logprobs = st.floats(-60, 0, width=32)
 
 def loss_of(name: str, inputs: LossInputs) -> LossOutput:
     plugin: Loss[Any] = LOSSES.load(name)
-    return plugin.make(plugin.config())(inputs)
+    loss: LossFunction = plugin.make(plugin.config())
+    return loss(inputs)
 
 
 @pytest.mark.parametrize("name", NAMES)

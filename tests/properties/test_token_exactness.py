@@ -23,7 +23,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from cairn.agents.agent import new_context
+from cairn.agents.agent import contexts
 from cairn.agents.backend import Backend, Reply, Request
 from cairn.agents.backends.openai import OpenAIBackend, OpenAIConfig
 from cairn.agents.config import AgentConfig, SamplingConfig
@@ -77,7 +77,7 @@ FURTHER: dict[str, tuple[dict[str, Any], ...]] = {
         {"memory": "markovian", "format": "react", "remind": "Your task is to: "},
     ),
 }
-MAKE_IDS = [name for name in CONTEXTS.ids() if not getattr(CONTEXTS.load(name)[0], "makes_messages", False)]
+MAKE_IDS = [name for name in CONTEXTS.ids() if CONTEXTS.load(name).makes == "ids"]
 CASES = [(name, settings) for name in MAKE_IDS for settings in ({}, *FURTHER.get(name, ()))]
 
 
@@ -165,9 +165,8 @@ class Watched:
     cache_tokens: int | None = None
 
     def __init__(self, name: str, of: Policy) -> None:
-        made, config = BACKENDS.load(name)
         sampling = SamplingConfig(method=name, slots=1, max_reply_tokens=6, max_context=16_384)
-        self._of = made(of, sampling, build(config, SETTINGS[name], name))
+        self._of = BACKENDS.build(name, SETTINGS[name], of, sampling)
         self.version = self._of.version
         self.replies: list[Reply] = []
         self.computed: list[dict[int, int]] = []  # at the end of each reply: id by place
@@ -214,12 +213,6 @@ class Watched:
     def fork(self, source: int, target: int) -> None:
         self._of.fork(source, target)
 
-    def pause(self) -> None:
-        self._of.pause()
-
-    def resume(self) -> None:
-        self._of.resume()
-
     def sync_weights(self, version: int) -> None:
         self._of.sync_weights(version)
 
@@ -260,7 +253,7 @@ class Single:
 
 def context_of(name: str, settings: dict[str, Any], of: Policy) -> Context:
     choice = {"method": name, name: settings} if settings else {"method": name}
-    return new_context(build(AgentConfig, {"context": choice}, "agent"), of)
+    return contexts(build(AgentConfig, {"context": choice}, "agent"), of)()
 
 
 def whole(turns: Sequence[Turn]) -> list[int]:
@@ -373,7 +366,7 @@ def test_tokens_sampled_by_a_server_are_the_training_tokens(
     server.script()
     sampling = SamplingConfig(method="openai", slots=1, max_reply_tokens=4, max_context=16_384)
     config = OpenAIConfig(url=server.url, model=str(tmp_path), api="completions")
-    with contextlib.closing(OpenAIBackend(of, sampling, config)) as backend:
+    with contextlib.closing(OpenAIBackend(config, of, sampling)) as backend:
         episodes = played(backend, of, name, settings, constrain=False)
     sent = iter(server.bodies())
     for run in (run for episode in episodes for run in merged(episode.turns)):

@@ -11,7 +11,7 @@ from cairn.core.errors import CairnError
 from cairn.core.plugin_config import PluginConfig
 from cairn.core.records import Ending, Episode, Observation, Task, Turn
 from cairn.envs.base import EnvMeta
-from cairn.trainer.assign_credit import step_credit
+from cairn.trainer.assign_credit import CreditAssigner
 from cairn.trainer.config import RunConfig
 from cairn.trainer.learner.learner import loss_weights
 from cairn.trainer.learner.samples import make_samples
@@ -45,7 +45,7 @@ EPISODES = [episode(0.0, 20, 21), episode(0.5, 22, 23, 24, 25, 26), episode(1.0,
 
 def test_the_median_episode_of_mc_grpo_leaves_the_loss_and_its_divisor() -> None:
     # median 0.5; distances -0.5 0 0.5, median distance 0.5: +-0.5 / 0.501 times 3 / 2 = 1.497006
-    advantage, learned, _ = step_credit(method("mc_grpo"), EPISODES, META)
+    advantage, learned, _ = CreditAssigner(method("mc_grpo"), META).assign(EPISODES)
     np.testing.assert_allclose(advantage, [-1.497006, 0, 1.497006], atol=1e-6)
     assert learned.tolist() == [True, False, True]
     samples = make_samples(EPISODES, advantage, learned)
@@ -58,7 +58,7 @@ def test_the_median_episode_of_mc_grpo_leaves_the_loss_and_its_divisor() -> None
 @pytest.mark.parametrize("average", ["token", "sequence"])
 @pytest.mark.parametrize("entropy_weight", [0.0, 0.1])
 def test_the_gradient_is_that_of_the_batch_without_the_median_episode(average: str, entropy_weight: float) -> None:
-    advantage, learned, _ = step_credit(method("mc_grpo"), EPISODES, META)
+    advantage, learned, _ = CreditAssigner(method("mc_grpo"), META).assign(EPISODES)
     found, _ = gradients(make_samples(EPISODES, advantage, learned), average=average, entropy_weight=entropy_weight)
     rest = make_samples([EPISODES[0], EPISODES[2]], advantage[[0, 2]])
     expected, _ = gradients(rest, average=average, entropy_weight=entropy_weight)
@@ -67,18 +67,18 @@ def test_the_gradient_is_that_of_the_batch_without_the_median_episode(average: s
 
 
 def test_other_methods_learn_from_all_turns() -> None:
-    _, learned, _ = step_credit(method("grpo"), EPISODES, META)
+    _, learned, _ = CreditAssigner(method("grpo"), META).assign(EPISODES)
     assert learned.all()
 
 
 def test_an_update_without_episodes_has_no_credit() -> None:
-    advantage, learned, measured = step_credit(method("grpo"), [], META)
+    advantage, learned, measured = CreditAssigner(method("grpo"), META).assign([])
     assert (len(advantage), len(learned), measured) == (0, 0, {})
 
 
 def test_parts_of_the_reward_are_those_that_the_environment_declares() -> None:
     # one part, 0 0.5 1: std 0.5; -+0.5 / 0.5001, whose std over the batch is 0.9998: -+1, up to epsilon
-    advantage, _, _ = step_credit(method("gdpo"), EPISODES, replace(META, parts=("tests",)))
+    advantage, _, _ = CreditAssigner(method("gdpo"), replace(META, parts=("tests",))).assign(EPISODES)
     np.testing.assert_allclose(advantage, [-1, 0, 1], atol=1e-3)
     with pytest.raises(CairnError, match="'gdpo' needs parts"):
-        step_credit(method("gdpo"), EPISODES, replace(META, channels=("tests",)))
+        CreditAssigner(method("gdpo"), replace(META, channels=("tests",))).assign(EPISODES)

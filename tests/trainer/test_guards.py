@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from cairn.agents.backend import Request
-from cairn.agents.backends.hf import HFBackend
+from cairn.agents.backends.hf import HFBackend, HFConfig
 from cairn.agents.config import SamplingConfig
 from cairn.agents.models.lora import trained
 from cairn.core.errors import CairnError, DivergedError
@@ -168,7 +168,7 @@ def test_divergence_without_a_rollback_stops_the_run_with_a_one_line_error(diver
 def test_weights_without_numbers_stop_an_evaluation_in_one_line() -> None:
     broken = policy(0)
     next(iter(trained(broken.model).values())).data.fill_(math.nan)
-    sampled = HFBackend(broken, SamplingConfig(slots=1))
+    sampled = HFBackend(HFConfig(), broken, SamplingConfig(slots=1))
     sampled.submit(0, Request(prompt_ids=(3, 4), extends=False, choices=None, rng=random.Random(0)))
     with pytest.raises(DivergedError, match="the policy's logits are NaN"):
         sampled.step()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.agents.agent import new_context
+from cairn.agents.agent import contexts
 from cairn.agents.evaluation.report import Report
 from cairn.core.config import flatten
 from cairn.core.errors import CairnError
@@ -167,7 +167,7 @@ def test_a_pass_that_was_interrupted_continues_at_its_next_batch() -> None:
 def test_demonstrations_stop_before_the_next_task() -> None:
     config, seen = run_config(), list[int]()
     shown = demonstrations(
-        config, lambda: new_context(config.agent, policy(0)), lambda _: seen.append(1), (), lambda: len(seen) >= 2
+        config, contexts(config.agent, policy(0)), lambda _: seen.append(1), (), lambda: len(seen) >= 2
     )
     assert len(seen) == 2
     assert len(shown) <= 2

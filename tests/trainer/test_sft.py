@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from cairn.agents.agent import new_context
+from cairn.agents.agent import contexts
 from cairn.agents.rollout.play import observe
 from cairn.core.errors import CairnError
 from cairn.core.records import Episode
@@ -35,7 +35,7 @@ def run_config(**env: Any) -> RunConfig:
 
 
 def demos(config: RunConfig) -> list[Episode]:
-    return demonstrations(config, lambda: new_context(config.agent, shared()))
+    return demonstrations(config, contexts(config.agent, shared()))
 
 
 def test_every_turn_has_the_oracles_action() -> None:

@@ -68,10 +68,8 @@ def state_of(learner: Learner) -> LearnerState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateArguments:
-    """The arguments of `Learner.update`except the samples."""
+    """The arguments of `Learner.update` except the samples."""
 
-    loss: str
-    settings: dict[str, Any]  # Any: the loss's Config validates them
     seed: int
     version: int | None
 
@@ -106,14 +104,16 @@ class LearnerRank:
         policy = policy_of(files, config.model.dtype)
         put_weights(policy, state.weights)
         shard(policy, ranks)
-        self._learner = Learner(policy, config.learner, total_steps, config.sampling.temperature, ranks=ranks)
+        self._learner = Learner(
+            policy, config.learner, total_steps, config.sampling.temperature, loss=config.loss, ranks=ranks
+        )
         state.put(self._learner)
         return pid_and_host()
 
     def update(self, samples: Sequence[Sample], asked: UpdateArguments) -> tuple[dict[str, float], LearnerState | None]:
         """Make an update together with the others; the first rank also returns the state after it."""
         with own_errors():
-            metrics = self._learner.update(samples, asked.loss, asked.settings, asked.seed, asked.version)
+            metrics = self._learner.update(samples, asked.seed, asked.version)
         state = state_of(self._learner)
         return metrics, state if self._learner.ranks.rank == 0 else None
 
@@ -123,26 +123,19 @@ class RankedLearner(Learner):
 
     def __init__(self, cluster: Cluster, config: RunConfig, policy: Policy, total_steps: int) -> None:
         """Store the arguments; the first update starts the ranks from the learner's current state."""
-        super().__init__(policy, config.learner, total_steps, config.sampling.temperature)
+        super().__init__(policy, config.learner, total_steps, config.sampling.temperature, loss=config.loss)
         self._cluster, self._settings, self._num_steps = cluster, config, total_steps
         self._actors: list[Actor] = []
         self._names: list[str] = []
 
-    def update(
-        self,
-        samples: Sequence[Sample],
-        loss: str,
-        loss_config: dict[str, Any],
-        seed: int,
-        version: int | None = None,
-    ) -> dict[str, float]:
+    def update(self, samples: Sequence[Sample], seed: int, version: int | None = None) -> dict[str, float]:
         """Make an update as `Learner.update` does, and rebuild all ranks whenever one is lost.
 
         Raises:
             CairnError: see `Learner.update`; or too many actors died.
         """
         given = ray.put(list(samples))
-        asked = UpdateArguments(loss=loss, settings=loss_config, seed=seed, version=version)
+        asked = UpdateArguments(seed=seed, version=version)
         while True:
             try:
                 if not self._actors:

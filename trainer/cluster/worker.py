@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import ray
 
-from cairn.agents.agent import new_backend
+from cairn.agents.agent import new_backend, policy_interface
 from cairn.agents.rollout.engine_state import engine_state, restore_engine
 from cairn.agents.rollout.episode import Job
 from cairn.agents.rollout.groups import Key, State, key_of
@@ -81,7 +81,8 @@ class RolloutWorker:
             self._policy = policy_of(files, config.model.dtype)
             self._policy.version = start.version
             backend = new_backend(config.sampling, self._policy)
-            self._engine = build_engine(config, backend, config.env.config, self._policy)
+            interface = policy_interface(config.agent, self._policy)
+            self._engine = build_engine(config, backend, interface, config.env.config)
         jobs = {key_of(job): job for job in start.jobs}
         restarted = 0 if start.kept is None else restore_engine(self._engine, start.kept, jobs)
         return WorkerReady(process=pid_and_host(), restarted=restarted)

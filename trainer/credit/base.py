@@ -1,12 +1,13 @@
-"""The interface of a credit module: its configuration and its `compute` function."""
+"""The interface of a credit method: its declarations, and the estimator that it makes from its configuration."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 from cairn.core.config import Config
+from cairn.core.plugins import Plugin
 from cairn.core.table import Flags, Floats, StepTable
 
 C = TypeVar("C", bound=Config)
@@ -28,20 +29,39 @@ def _nothing(_: Config) -> tuple[str, ...]:
     return ()
 
 
-@dataclass(frozen=True)
-class Credit(Generic[C]):
-    """One credit method. `compute` returns float64 [N] in the table's own row order."""
+class Estimator(Protocol):
+    """A credit method with its settings."""
 
-    config: type[C]
-    compute: Callable[[StepTable, C], Floats]
-    width: Callable[[StepTable, C], Floats] | None = None  # standard deviation of each advantage, if defined
+    def __call__(self, table: StepTable, /) -> Floats:
+        """Return one advantage per row, float64 [N], in the table's own order."""
+
+
+@runtime_checkable
+class DropsRows(Protocol):
+    """An estimator that leaves rows out of the loss and its normaliser."""
+
+    def learned(self, table: StepTable) -> Flags:
+        """Return whether each row counts in the loss, bool [N]."""
+
+
+@runtime_checkable
+class HasStd(Protocol):
+    """An estimator that knows how uncertain its advantages are."""
+
+    def std(self, table: StepTable) -> Floats:
+        """Return the standard deviation of each advantage, float64 [N]."""
+
+
+@dataclass(frozen=True)
+class Credit(Plugin[C]):
+    """A credit method: ``make(config)`` returns an `Estimator`, once a run."""
+
     reads_past: bool = False  # whether it distinguishes rows of earlier updates from current ones
     needs: tuple[str, ...] = ()  # optional columns that `compute` requires
     needs_in_training: tuple[str, ...] = ()  # columns without which it is another method: training is refused
     channels: Callable[[C], Collection[str]] = _nothing  # channels named in its settings
     parts: Callable[[C], Collection[str]] = _nothing  # channels that its settings use as parts of the reward
     assumes: tuple[Assumption, ...] = ()  # assumptions about the environment; training is refused if one is false
-    learned: Callable[[StepTable, C], Flags] | None = None  # [N] rows that count in the loss; None: all trained rows
     violates: Mapping[Property, str] = field(
         default_factory=dict
     )  # properties that it does not have, with reasons; all others are tested

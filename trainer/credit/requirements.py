@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from cairn.core.config import Config, build
+from cairn.core.config import Config
 from cairn.core.errors import ConfigError
 from cairn.core.plugins import CREDITS
 from cairn.trainer.credit.base import Credit
@@ -53,7 +53,7 @@ def check_training(
             reason, and other methods.
     """
     credit: Credit[Any] = CREDITS.load(method)
-    if missing := _missing(credit, build(credit.config, settings, f"credit {method!r}"), env):
+    if missing := _missing(credit, CREDITS.config(method, settings), env):
         can = _trainable(env)
         raise ConfigError(
             f"credit.method: {method!r} needs {missing}; compute it from Python with cairn.advantages(table, "

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from cairn.agents.models.lora import trained
 from cairn.agents.models.packed_attention import logits_after
 from cairn.agents.models.policy import Policy
 from cairn.core.config import Config
+from cairn.core.plugin_config import PluginConfig
 from cairn.core.seeding import numpy_generator
 from cairn.core.table import Floats
 from cairn.trainer.learner.batch import Batch, make_batch, rank_micro_batches
@@ -31,6 +32,8 @@ from cairn.trainer.learner.optimizers import OptimizerConfig, PolicyOptimizer
 from cairn.trainer.learner.reference import Reference, ReferenceConfig
 from cairn.trainer.learner.samples import Sample
 from cairn.trainer.learner.update_metrics import UpdateReport
+
+CLIP = PluginConfig(method="clip")
 
 
 class LearnerConfig(Config):
@@ -84,9 +87,18 @@ class Learner:
         total_steps: int,
         temperature: float = 1.0,
         *,
+        loss: PluginConfig = CLIP,
         ranks: ProcessGroup = SINGLE,
         on_note: Callable[[str], None] = lambda _: None,
     ) -> None:
+        """Set up the optimiser and the objective.
+
+        `total_steps`: all optimiser steps of the run, for the schedule of the rates. `temperature`: that of sampling.
+
+        Raises:
+            UnknownNameError: the loss is unknown.
+            ConfigError: a setting of the loss is unknown or invalid.
+        """
         self.policy = policy
         self.config = config
         self.temperature = temperature
@@ -95,18 +107,12 @@ class Learner:
         self.rate_scale = 1.0  # factor of all learning rates
         self.budget = TokenBudget(config.micro_batch_tokens, ranks.world == 1, on_note)
         self._total_steps = max(total_steps, 1)
+        self._objective = Objective(loss, config.entropy_weight, config.reference)
         self.optimizer = PolicyOptimizer(policy.model, config.optimizer)
         self.reference = None if config.reference.kind == "none" else Reference(policy.model, config.reference)
         policy.set_checkpointing(config.checkpointing)
 
-    def update(
-        self,
-        samples: Sequence[Sample],
-        loss: str,
-        loss_config: dict[str, Any],
-        seed: int,
-        version: int | None = None,
-    ) -> dict[str, float]:
+    def update(self, samples: Sequence[Sample], seed: int, version: int | None = None) -> dict[str, float]:
         """Make `epochs x minibatches` optimiser steps on `samples` and return mean metrics.
 
         `version`: of the current weights; tokens sampled with it are compared with the first step's logprobs.
@@ -115,7 +121,6 @@ class Learner:
             CairnError: the trainer's logprobs differ from the sampled ones; no step has been made. Or the GPU
                 ran out of memory with halved micro-batches too.
         """
-        objective = Objective(loss, loss_config, self.config.entropy_weight, self.config.reference)
         report = UpdateReport(version=version)
         if self.config.importance_cap is not None:
             samples = self._corrected(samples, self.config.importance_cap, report)
@@ -124,7 +129,7 @@ class Learner:
         for _ in range(self.config.epochs):
             order = rng.permutation(len(samples))
             for part in np.array_split(order, max(min(self.config.minibatches, len(samples)), 1)):
-                report = self._step([samples[i] for i in part], objective, report)
+                report = self._step([samples[i] for i in part], report)
         self.policy.model.eval()
         report.gather(self.ranks)
         metrics = report.importance_metrics(self.config.importance_cap)
@@ -134,16 +139,16 @@ class Learner:
     def close(self) -> None:
         """Release external resources; this learner has none."""
 
-    def _step(self, samples: Sequence[Sample], objective: Objective, before: UpdateReport) -> UpdateReport:
+    def _step(self, samples: Sequence[Sample], before: UpdateReport) -> UpdateReport:
         weights = loss_weights(samples, self.config.average, self.config.divisor)
-        trained_on, measured_only = _split_by_advantage(samples, objective)
+        trained_on, measured_only = _split_by_advantage(samples, self._objective)
         report = before
         for chosen, has_gradient in ((measured_only, False), (trained_on, True)):
             if chosen:
                 part = [samples[i] for i in chosen]
                 shares = [weights[i] * samples[i].loss_factors for i in chosen]
                 report = self.budget.retry_on_oom(
-                    partial(self._accumulate, part, shares, objective, report, has_gradient=has_gradient),
+                    partial(self._accumulate, part, shares, report, has_gradient=has_gradient),
                     self.policy.model.zero_grad,
                 )
         report.skipped += len(measured_only)
@@ -166,7 +171,6 @@ class Learner:
         self,
         samples: Sequence[Sample],
         weights: Sequence[Floats],
-        objective: Objective,
         before: UpdateReport,
         *,
         has_gradient: bool,
@@ -184,7 +188,7 @@ class Learner:
                 if report.steps == 0 and self.config.importance_cap is None:
                     report.compare([samples[i] for i in chosen], logprobs_D.detach())
                 reference_D = references[number] if references else None
-                value, sums = objective.compute(batch, logprobs_D, entropy_D, reference_D)
+                value, sums = self._objective.compute(batch, logprobs_D, entropy_D, reference_D)
                 if has_gradient:
                     torch.autograd.backward(value)
                 report.add(len(batch.targets_D) if chosen else 0, sums)  # else other ranks report these tokens

@@ -10,32 +10,24 @@ ranks correct without further scaling.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from cairn.core.config import build
+from cairn.core.config import Config
+from cairn.core.plugin_config import PluginConfig
 from cairn.core.plugins import LOSSES
 from cairn.trainer.learner.batch import Batch
 from cairn.trainer.learner.reference import ReferenceConfig, divergence
-from cairn.trainer.losses.base import Loss, LossInputs
+from cairn.trainer.losses.base import Loss, LossFunction, LossInputs
 
 
 class Objective:
     """A loss with its settings, the entropy bonus and the reference divergence."""
 
-    def __init__(
-        self,
-        loss: str,
-        settings: Mapping[str, Any],  # Any: the loss's Config validates them
-        entropy_weight: float,
-        reference: ReferenceConfig,
-    ) -> None:
-        plugin: Loss[Any] = LOSSES.load(loss)
+    def __init__(self, loss: PluginConfig, entropy_weight: float, reference: ReferenceConfig) -> None:
+        plugin: Loss[Config] = LOSSES.load(loss.method)
         self._is_weighted = plugin.needs_advantage
-        self._loss = plugin.make(build(plugin.config, settings, f"loss {loss!r}"))
+        self._loss: LossFunction = loss.make(LOSSES, "loss")
         self._entropy_weight = entropy_weight
         self._reference = reference
 

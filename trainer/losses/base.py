@@ -1,4 +1,4 @@
-"""The interface of a loss: a configuration and a function that makes the loss from it.
+"""The interface of a loss: its inputs, its output and its declaration.
 
 A loss sees the decided tokens of whole sequences, of one micro-batch at a time: a sequence is never divided.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from cairn.core.config import Config
+from cairn.core.plugins import Plugin
 
 C = TypeVar("C", bound=Config)
 
@@ -47,12 +48,13 @@ class LossOutput(NamedTuple):
     is_clipped_D: Tensor  # whether the loss removed the token's gradient
 
 
-@dataclass(frozen=True)
-class Loss(Generic[C]):
-    """A loss: its configuration, and a function that makes the loss from one."""
+LossFunction = Callable[[LossInputs], LossOutput]
 
-    config: type[C]
-    make: Callable[[C], Callable[[LossInputs], LossOutput]]
+
+@dataclass(frozen=True)
+class Loss(Plugin[C]):
+    """A loss: ``make(config)`` returns a `LossFunction`, once a run."""
+
     needs_advantage: bool = True  # whether a sequence without an advantage other than 0 has no gradient
 
 

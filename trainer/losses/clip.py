@@ -12,13 +12,12 @@ clip-higher 2503.14476.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.trainer.losses.base import Loss, LossInputs, LossOutput
 
 
@@ -38,9 +37,9 @@ class ClipConfig(Config):
         return self
 
 
-def make_clip(config: ClipConfig) -> Callable[[LossInputs], LossOutput]:
-    """Return the clipped loss with these settings."""
-    return lambda inputs: clipped(inputs.ratio(), inputs.advantages_D, config.low, config.high, config.dual)
+def clip(inputs: LossInputs, config: ClipConfig) -> LossOutput:
+    """Return the loss of each token."""
+    return clipped(inputs.ratio(), inputs.advantages_D, config.low, config.high, config.dual)
 
 
 def clipped(ratio_D: Tensor, advantages_D: Tensor, low: float, high: float, dual: float | None = None) -> LossOutput:
@@ -57,4 +56,4 @@ def clipped(ratio_D: Tensor, advantages_D: Tensor, low: float, high: float, dual
     return LossOutput(loss, is_clipped)
 
 
-LOSS = Loss(ClipConfig, make_clip)
+LOSS = Loss(ClipConfig, from_function(clip))

@@ -15,12 +15,11 @@ bounds are 3e-4 and 4e-4.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.trainer.losses.base import Loss, LossInputs, LossOutput, mean_over
 from cairn.trainer.losses.clip import clipped
 
@@ -32,16 +31,12 @@ class GSPOConfig(Config):
     high: float = Field(4e-4, gt=0, description="How far above 1 the sequence's ratio counts.")
 
 
-def make_gspo(config: GSPOConfig) -> Callable[[LossInputs], LossOutput]:
-    """Return GSPO with these settings."""
-
-    def loss(inputs: LossInputs) -> LossOutput:
-        own_D = inputs.logprobs_D
-        change_D = mean_over((own_D - inputs.old_logprobs_D).detach(), inputs.sequences_D)
-        ratio_D = torch.exp(change_D.clamp(-20, 20) + own_D - own_D.detach())
-        return clipped(ratio_D, inputs.advantages_D, config.low, config.high)
-
-    return loss
+def gspo(inputs: LossInputs, config: GSPOConfig) -> LossOutput:
+    """Return the loss of each token."""
+    own_D = inputs.logprobs_D
+    change_D = mean_over((own_D - inputs.old_logprobs_D).detach(), inputs.sequences_D)
+    ratio_D = torch.exp(change_D.clamp(-20, 20) + own_D - own_D.detach())
+    return clipped(ratio_D, inputs.advantages_D, config.low, config.high)
 
 
-LOSS = Loss(GSPOConfig, make_gspo)
+LOSS = Loss(GSPOConfig, from_function(gspo))

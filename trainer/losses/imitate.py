@@ -7,11 +7,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.trainer.losses.base import Loss, LossInputs, LossOutput
 
 
@@ -19,11 +18,10 @@ class ImitateConfig(Config):
     """Settings of imitation (none)."""
 
 
-def make_imitate(_: ImitateConfig) -> Callable[[LossInputs], LossOutput]:
-    """Return the loss; it clips no token."""
-    return lambda inputs: LossOutput(
-        -inputs.advantages_D * inputs.logprobs_D, torch.zeros_like(inputs.logprobs_D, dtype=torch.bool)
-    )
+def imitate(inputs: LossInputs, _: ImitateConfig) -> LossOutput:
+    """Return the loss of each token; it clips none."""
+    is_clipped_D = torch.zeros_like(inputs.logprobs_D, dtype=torch.bool)
+    return LossOutput(-inputs.advantages_D * inputs.logprobs_D, is_clipped_D)
 
 
-LOSS = Loss(ImitateConfig, make_imitate)
+LOSS = Loss(ImitateConfig, from_function(imitate))

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
@@ -59,20 +59,10 @@ class TrackedRun:
 
 
 class Tracker(Callback):
-    """Keeps a run's metrics. A plug-in is a subclass with a `Config`, exported as ``TRACKER``."""
-
-    Config: ClassVar[type[TrackerConfig]] = TrackerConfig
+    """Keeps a run's metrics. A plug-in is ``TRACKER = Plugin(config, subclass)``."""
 
     def __init__(self, config: Any, run: TrackedRun) -> None:  # Any: an instance of its own Config
         """Store both; tracking starts with `open`."""
-
-    @classmethod
-    def check(cls) -> None:
-        """Check that the tracker's packages are installed.
-
-        Raises:
-            MissingExtraError: a package is missing.
-        """
 
     @abstractmethod
     def open(self) -> None:

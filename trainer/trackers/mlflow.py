@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pydantic import Field
 
 from cairn.core.errors import MissingExtraError
+from cairn.core.plugins import Plugin
 from cairn.trainer.trackers.base import TrackedRun, Tracker, TrackerConfig
 
 _FORBIDDEN = re.compile(r"[^\w .:/-]", re.ASCII)  # characters not allowed in names
@@ -35,16 +36,8 @@ class MlflowConfig(TrackerConfig):
 class Mlflow(Tracker):
     """Writes a run of an MLflow experiment."""
 
-    Config = MlflowConfig
-
     def __init__(self, config: MlflowConfig, run: TrackedRun) -> None:
         self._config, self._about = config, run
-
-    @classmethod
-    def check(cls) -> None:
-        """Check that MLflow's packages are installed."""
-        if any(find_spec(name) is None for name in ("mlflow", "sqlalchemy", "alembic")):
-            raise MissingExtraError("The tracker 'mlflow'", "mlflow")
 
     def open(self) -> None:
         """Start or resume the run."""
@@ -101,4 +94,9 @@ def _named(name: str) -> str:
     return _FORBIDDEN.sub("_", name)
 
 
-TRACKER = Mlflow
+def _check_installed() -> None:
+    if any(find_spec(name) is None for name in ("mlflow", "sqlalchemy", "alembic")):
+        raise MissingExtraError("The tracker 'mlflow'", "mlflow")
+
+
+TRACKER = Plugin(MlflowConfig, Mlflow, _check_installed)

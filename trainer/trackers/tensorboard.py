@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cairn.core.plugins import Plugin
 from cairn.trainer.trackers.base import TrackedRun, Tracker, TrackerConfig
 
 
@@ -13,8 +14,6 @@ class TensorBoardConfig(TrackerConfig):
 
 class TensorBoard(Tracker):
     """Writes to ``tensorboard/`` under the run's folder."""
-
-    Config = TensorBoardConfig
 
     def __init__(self, config: TensorBoardConfig, run: TrackedRun) -> None:
         self._run = run
@@ -45,4 +44,4 @@ def _table(values: Mapping[str, str]) -> str:
     return "\n".join(["| name | value |", "|---|---|", *(cell.replace("\n", " ") for cell in cells)])
 
 
-TRACKER = TensorBoard
+TRACKER = Plugin(TensorBoardConfig, TensorBoard)

@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import Field
 
 from cairn.core.errors import CairnError, MissingExtraError
+from cairn.core.plugins import Plugin
 from cairn.trainer.trackers.base import TrackedRun, Tracker, TrackerConfig
 
 _STEPS = {"imitation": "imitation/pass", "train": "update", "eval": "update"}
@@ -41,16 +42,8 @@ class WandbConfig(TrackerConfig):
 class Wandb(Tracker):
     """Writes a run of a W&B project."""
 
-    Config = WandbConfig
-
     def __init__(self, config: WandbConfig, run: TrackedRun) -> None:
         self._config, self._about = config, run
-
-    @classmethod
-    def check(cls) -> None:
-        """Check that the package is installed."""
-        if find_spec("wandb") is None:
-            raise MissingExtraError("The tracker 'wandb'", "wandb")
 
     def open(self) -> None:
         """Log in without a prompt, and start or resume the run."""
@@ -90,4 +83,9 @@ class Wandb(Tracker):
         self._run.finish(exit_code=int(has_failed))
 
 
-TRACKER = Wandb
+def _check_installed() -> None:
+    if find_spec("wandb") is None:
+        raise MissingExtraError("The tracker 'wandb'", "wandb")
+
+
+TRACKER = Plugin(WandbConfig, Wandb, _check_installed)

@@ -1,7 +1,7 @@
 """A back end over a model server: maps slots to requests; an `Api` builds and parses them.
 
-`step` returns the replies that have arrived, and waits briefly if none has. While paused, no new request is sent, but
-replies to earlier requests still arrive. The server has its own weights: replies keep version 0.
+`step` returns the replies that have arrived, and waits briefly if none has. The server has its own weights: replies
+keep version 0.
 """
 
 from __future__ import annotations
@@ -66,7 +66,6 @@ class ServedBackend:
         self._asked: dict[int, _Asked] = {}  # by slot
         self._tickets: dict[int, int] = {}  # slot by ticket, of sent requests
         self._done: list[tuple[int, Reply | EpisodeFailure]] = []  # replies produced without the server
-        self._is_paused = False
 
     @property
     def usage(self) -> TokenUsage:
@@ -83,8 +82,7 @@ class ServedBackend:
             return
         body = {"model": self._model, **started[0], **self._config.extra}
         self._asked[slot] = _Asked(request, self._trimmed(body), started[1], self.version)
-        if not self._is_paused:
-            self._send(slot)
+        self._send(slot)
 
     def step(self) -> list[tuple[int, Reply | EpisodeFailure]]:
         """Return the replies that have arrived; see `agents.backend.Backend`."""
@@ -110,16 +108,6 @@ class ServedBackend:
         if source in self._asked or target in self._asked:
             raise RuntimeError(f"slots {source} and {target} must be idle to be forked")
         self._api.fork(source, target)
-
-    def pause(self) -> None:
-        """Send no requests until `resume`."""
-        self._is_paused = True
-
-    def resume(self) -> None:
-        """Send the requests that were submitted meanwhile."""
-        self._is_paused = False
-        for slot in self._asked.keys() - set(self._tickets.values()):
-            self._send(slot)
 
     def sync_weights(self, version: int) -> None:
         """Do nothing: the server has its own weights, and replies keep their version."""

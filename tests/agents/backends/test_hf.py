@@ -32,7 +32,7 @@ Choices = Sequence[tuple[int, ...]]
 
 def backend(of: Policy | None = None, chunk: int = 96, **settings: float) -> HFBackend:
     sampling = SamplingConfig.model_validate({"slots": 8, **settings})
-    return HFBackend(of or shared(), sampling, HFConfig(chunk=chunk))
+    return HFBackend(HFConfig(chunk=chunk), of or shared(), sampling)
 
 
 def request(

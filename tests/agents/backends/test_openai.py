@@ -71,7 +71,7 @@ def settings(server: Server, **more: Any) -> dict[str, Any]:
 def backend(server: Server, sampling: Mapping[str, Any] | None = None, **config: Any) -> OpenAIBackend:
     chosen = SamplingConfig.model_validate({"slots": 4, "max_reply_tokens": 12, "max_context": 256, **(sampling or {})})
     own = {"url": server.url, "model": model(), "backoff_s": 0.01, "attempts": 3, **config}
-    return OpenAIBackend(shared(), chosen, build(OpenAIConfig, own, "test"))
+    return OpenAIBackend(build(OpenAIConfig, own, "test"), shared(), chosen)
 
 
 def request(**more: Any) -> Request:
@@ -446,7 +446,7 @@ def test_a_served_reply_ends_at_each_end_of_the_generation_configuration(server:
     server.script()
     own = {"url": server.url, "model": model(), "api": "completions"}
     sampling = SamplingConfig(slots=4, max_reply_tokens=12, max_context=256)
-    one(OpenAIBackend(load_pretrained(str(tmp_path)), sampling, build(OpenAIConfig, own, "test")), ids())
+    one(OpenAIBackend(build(OpenAIConfig, own, "test"), load_pretrained(str(tmp_path)), sampling), ids())
     assert server.bodies()[0]["stop_token_ids"] == sorted({END, 7})
 
 
@@ -558,20 +558,6 @@ def test_a_policys_folder_plays_through_a_server(server: Server, tmp_path: Path)
 
 
 # -- slots --------------------------------------------------------------------------------------------------------
-
-
-def test_nothing_is_asked_while_it_is_paused(server: Server) -> None:
-    server.script()
-    of = backend(server)
-    of.pause()
-    of.submit(0, request())
-    assert of.step() == []
-    assert server.bodies() == []
-    of.resume()
-    while not (found := of.step()):
-        pass
-    assert [slot for slot, _ in found] == [0]
-    of.close()
 
 
 def test_an_aborted_reply_is_not_returned(server: Server) -> None:

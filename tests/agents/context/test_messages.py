@@ -304,7 +304,7 @@ def test_a_picture_after_a_tool_message_is_a_user_message() -> None:
 @pytest.mark.parametrize("context", ["chat", "transcript", "window"])
 def test_contexts_that_make_ids_take_no_pictures(context: str) -> None:
     with pytest.raises(ConfigError, match="unknown key 'images'"):
-        build(CONTEXTS.load(context)[1], {"images": 1}, "test")
+        CONTEXTS.config(context, {"images": 1})
 
 
 def test_the_number_of_shown_pictures_is_part_of_the_fingerprint() -> None:

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cairn.agents.forms.base import Parsed
-from cairn.agents.forms.code import FORM
+from cairn.core.plugins import FORMS
 from tests.properties.test_forms import BUILT, FEW, TEXTS
+
+FORM = FORMS.build("code", {})
 
 # The grammar in the docstring of the form, written a second time and as one expression.
 DOCUMENTED = re.compile(

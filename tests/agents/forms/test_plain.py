@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from cairn.agents.forms.base import Parsed
-from cairn.agents.forms.plain import FORM
+from cairn.core.plugins import FORMS
+
+FORM = FORMS.build("plain", {})
 
 
 def test_the_whole_reply_is_the_action() -> None:

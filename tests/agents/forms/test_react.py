@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cairn.agents.forms.base import Parsed
-from cairn.agents.forms.react import FORM
+from cairn.core.plugins import FORMS
 from tests.properties.test_forms import BUILT, FEW
+
+FORM = FORMS.build("react", {})
 
 LABEL = r"[ \t>*_#-]*(?i:thought|action|observation)(?:[ \t*_]*\d+)?[ \t*_]*:"
 FREE = rf"(?:(?!^{LABEL})[\s\S])*?"  # any text without a line that begins with a label

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from cairn.agents.forms.base import Parsed
-from cairn.agents.forms.tagged import FORM
+from cairn.core.plugins import FORMS
+
+FORM = FORMS.build("tagged", {})
 
 
 def test_thought_and_action_are_in_tags_and_the_action_is_lower_cased() -> None:

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from cairn.agents.backend import Request
-from cairn.agents.backends.hf import HFBackend
+from cairn.agents.backends.hf import HFBackend, HFConfig
 from cairn.agents.config import SamplingConfig
 from cairn.agents.models.lora import LoraConfig, trained
 from cairn.agents.models.policy import ModelConfig, Policy, load_policy, load_pretrained
@@ -105,7 +105,7 @@ def test_adapters_are_float32_on_a_bfloat16_base(base: Path, tmp_path: Path) -> 
 def test_training_changes_the_adapters_alone(base: Path) -> None:
     of = adapted(base)
     before = {name: p.detach().clone() for name, p in of.model.named_parameters()}
-    Learner(of, LearnerConfig.model_validate({"optimizer": {"lr": 1e-2}}), 1).update(mixed(), "clip", {}, 0)
+    Learner(of, LearnerConfig.model_validate({"optimizer": {"lr": 1e-2}}), 1).update(mixed(), 0)
     changed = {name for name, p in of.model.named_parameters() if not torch.equal(p, before[name])}
     assert changed == {name for name in before if "lora_B" in name}  # A has a gradient once B is not 0
 
@@ -141,7 +141,7 @@ def test_an_adapter_that_peft_saved_is_loaded(base: Path, tmp_path: Path) -> Non
 
 def test_sampling_uses_the_adapters_that_are_trained(base: Path) -> None:
     of = stirred(adapted(base))
-    backend = HFBackend(of, SamplingConfig(slots=1, max_reply_tokens=4))
+    backend = HFBackend(HFConfig(), of, SamplingConfig(slots=1, max_reply_tokens=4))
     backend.submit(0, Request(prompt_ids=IDS.tolist(), choices=None, rng=random.Random(0), extends=False))
     done: list[Any] = []  # Any: replies, none of them failures
     while not done:

@@ -82,7 +82,7 @@ def jobs(count: int, group_of: Callable[[int], int] = lambda i: i) -> list[Job]:
 
 
 def backend(slots: int = 4, chunk: int = 96, **settings: Any) -> HFBackend:
-    return HFBackend(shared(), SamplingConfig(slots=slots, **settings), HFConfig(chunk=chunk))
+    return HFBackend(HFConfig(chunk=chunk), shared(), SamplingConfig(slots=slots, **settings))
 
 
 def actions(episodes: Iterable[Episode]) -> list[list[str]]:
@@ -206,7 +206,7 @@ class Failing(HFBackend):
 
 @pytest.mark.parametrize(("failures", "failed"), [(1, 0), (200, 3)])
 def test_a_model_that_fails_fails_its_episodes_and_they_are_played_again(failures: int, failed: int) -> None:
-    model = Failing(shared(), SamplingConfig(slots=4))
+    model = Failing(HFConfig(), shared(), SamplingConfig(slots=4))
     model.left = failures
     pool = Inline()
     found = collect(Engine(model, pool, MANNER), jobs(3))
@@ -225,7 +225,7 @@ def test_no_more_begin_than_the_forecast_has_room_for() -> None:
             most.append(sum(slot.work is not None for slot in self._slots))
             return super().step()
 
-    model = Watched(shared(), SamplingConfig(slots=8))
+    model = Watched(HFConfig(), shared(), SamplingConfig(slots=8))
     whole = actions(collect(Engine(backend(8), Inline(), MANNER), jobs(8)))
     found = collect(Engine(model, Inline(), MANNER, admission=CacheAdmission(300, 256)), jobs(8))
     assert max(most) < 8

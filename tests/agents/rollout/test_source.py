@@ -48,7 +48,7 @@ def rollout(
     )
     pool = EnvPool(f"{env.__module__}:{env.__qualname__}", {}, PoolConfig(size=slots))
     sampling = SamplingConfig(slots=slots, max_reply_tokens=max_reply_tokens)
-    engine = Engine(HFBackend(of, sampling, HFConfig(chunk=8)), pool, interface, **more)
+    engine = Engine(HFBackend(HFConfig(chunk=8), of, sampling), pool, interface, **more)
     return Rollout(engine, batch, ScheduleConfig(over_provision=over, staleness=staleness), group)
 
 

@@ -63,7 +63,7 @@ def killed_soon(pid: int) -> threading.Thread:
 
 
 def updated(learner: Learner, given: list[Sample], number: int) -> dict[str, float]:
-    return learner.update(given, "clip", {}, seed=number, version=None)
+    return learner.update(given, seed=number, version=None)
 
 
 def test_a_rank_that_is_killed_in_the_middle_of_an_update_changes_nothing(nodes: Nodes) -> None:
@@ -123,5 +123,5 @@ def test_errors_of_ranks_are_raised_and_no_rank_is_replaced(nodes: Nodes) -> Non
         learner = RankedLearner(cluster, strict, policy(), STEPS)
         fresh = [replace(sample, versions=np.zeros(len(sample.positions), np.int64)) for sample in samples()]
         with pytest.raises(CairnError, match=r"On process .*max_mismatch"):
-            learner.update(fresh, "clip", {}, seed=0, version=0)
+            learner.update(fresh, seed=0, version=0)
         assert cluster.replaced == 0

@@ -12,7 +12,7 @@ import time
 import pytest
 from ray.cluster_utils import Cluster as Nodes
 
-from cairn.agents.agent import new_backend
+from cairn.agents.agent import new_backend, policy_interface
 from cairn.agents.rollout.groups import State
 from cairn.agents.rollout.source import Rollout
 from cairn.core.errors import CairnError
@@ -145,7 +145,8 @@ def test_a_state_resumes_on_workers_of_which_one_loses_its_machine_and_in_one_pr
         assert len(rollout.next_batch()) == 16  # it continues after the state was taken
     policy, order = policy_for(config), order_of(config)
 
-    engine = build_engine(config, new_backend(config.sampling, policy), config.env.config, policy)
+    interface = policy_interface(config.agent, policy)
+    engine = build_engine(config, new_backend(config.sampling, policy), interface, config.env.config)
     alone = Rollout(engine, config.trainer.groups, config.schedule, order.group)
     alone.sync_weights(version)
     alone.load_state_dict(kept)

@@ -53,7 +53,7 @@ def updated(ranks: ProcessGroup, name: str, given: list[Sample], **more: Any) ->
         add_lora(of.model, LoraConfig(rank=4), 0)
     shard(of, ranks)
     learner = Learner(of, LearnerConfig.model_validate({**SETTINGS[name], **more}), UPDATES, ranks=ranks)
-    metrics = [learner.update(given, "clip", {}, update) for update in range(UPDATES)]
+    metrics = [learner.update(given, update) for update in range(UPDATES)]
     return metrics, as_arrays(full_weights(of.model)), as_arrays(learner.optimizer.tensors())
 
 
@@ -69,7 +69,7 @@ def in_two_parts(ranks: ProcessGroup, name: str, given: list[Sample], folder: Pa
             (found, _) = latest(folder / "checkpoints")
             assert found is not None
             restore_learner(found, learner)
-        parts += [learner.update(given, "clip", {}, update) for update in range(first, end)]
+        parts += [learner.update(given, update) for update in range(first, end)]
         save(folder / "checkpoints", end, of, learner, {}, None, 5)
         ranks.sum([0.0])  # until the first rank has written
     return parts, as_arrays(full_weights(of.model)), as_arrays(learner.optimizer.tensors())

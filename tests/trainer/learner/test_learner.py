@@ -16,6 +16,7 @@ from torch import Tensor
 from cairn.agents.models.lora import LoraConfig, add_lora, trained
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import ConfigError, DivergedError
+from cairn.core.plugin_config import PluginConfig
 from cairn.trainer.learner.batch import make_batch
 from cairn.trainer.learner.learner import Learner, LearnerConfig, logprobs_and_entropy, loss_weights
 from cairn.trainer.learner.optimizers import OptimizerConfig
@@ -76,9 +77,9 @@ def expected(of: Policy, samples: list[Sample], temperature: float = 1.0) -> tup
 def gradients(samples: list[Sample], loss: str = "clip", **settings: Any) -> tuple[list[Tensor], dict[str, float]]:
     """Return the gradient of one optimiser step and its metrics."""
     of = policy()
-    learner = Learner(of, LearnerConfig(max_grad_norm=1e9, **settings), 1)
+    learner = Learner(of, LearnerConfig(max_grad_norm=1e9, **settings), 1, loss=PluginConfig(method=loss))
     hold(learner)
-    metrics = learner.update(samples, loss, {}, 0)
+    metrics = learner.update(samples, 0)
     return [p.grad for p in of.model.parameters()], metrics
 
 
@@ -206,7 +207,7 @@ def test_turns_that_share_prefixes_give_the_gradient_of_each_by_itself(
 
 def test_an_update_counts_the_computed_tokens() -> None:
     learner = Learner(policy(), LearnerConfig(epochs=2), 2)
-    metrics = learner.update(turns(0, is_constrained=True), "clip", {}, 0)
+    metrics = learner.update(turns(0, is_constrained=True), 0)
     # Each episode's turns begin its last one, whose last id need not be computed: 39 ids, of which the second episode
     # shares 12 with the third, and the first 8 with both.
     assert metrics["computed_tokens"] == 2 * (39 + (39 - 12) + (39 - 8))
@@ -261,7 +262,7 @@ def test_metrics_are_means_over_all_trained_tokens(average: str, cap: float | No
 
 def test_an_update_without_any_advantage_still_reports_its_entropy() -> None:
     idle = [replace(s, advantages=0.0 * s.advantages) for s in mixed()]
-    metrics = Learner(policy(), LearnerConfig(), 1).update(idle, "clip", {}, 0)
+    metrics = Learner(policy(), LearnerConfig(), 1).update(idle, 0)
     assert metrics["entropy"] == pytest.approx(expected(policy(), idle)[1].mean(), rel=1e-4)
     assert metrics["loss"] == 0.0
 
@@ -277,13 +278,13 @@ def test_an_update_without_any_advantage_leaves_the_weights_alone() -> None:
     of = policy()
     before = [p.clone() for p in of.model.parameters()]
     idle = [replace(s, advantages=0.0 * s.advantages) for s in mixed()]
-    metrics = Learner(of, LearnerConfig(optimizer=OptimizerConfig(weight_decay=0.1)), 1).update(idle, "clip", {}, 0)
+    metrics = Learner(of, LearnerConfig(optimizer=OptimizerConfig(weight_decay=0.1)), 1).update(idle, 0)
     assert metrics["skipped_sequences"] == len(idle)
     assert all(torch.equal(a, b) for a, b in zip(before, of.model.parameters(), strict=True))
 
 
 def test_an_update_without_samples_succeeds() -> None:
-    assert Learner(policy(), LearnerConfig(minibatches=2), 1).update([], "clip", {}, 0)["grad_norm"] == 0.0
+    assert Learner(policy(), LearnerConfig(minibatches=2), 1).update([], 0)["grad_norm"] == 0.0
 
 
 def test_the_gradient_is_that_of_the_loss_by_finite_differences() -> None:
@@ -291,7 +292,7 @@ def test_the_gradient_is_that_of_the_loss_by_finite_differences() -> None:
     samples = [replace(s, old_logprobs=computed(of, [s])[0].double().numpy()) for s in mixed()]
     learner = Learner(of, LearnerConfig(max_grad_norm=1e9), 1)
     hold(learner)
-    learner.update(samples, "clip", {}, 0)
+    learner.update(samples, 0)
     weight = of.model.model.layers[0].mlp.down_proj.weight
     place = divmod(int(weight.grad.abs().argmax()), weight.shape[1])
     weights = np.concatenate(loss_weights(samples, "token"))
@@ -329,7 +330,7 @@ def test_a_rewarded_reply_becomes_more_probable_and_a_punished_one_less(kind: Li
         one = [sample(0, 12, is_constrained=True, advantage=sign)]
         before = computed(of, one)[0]
         one = [replace(one[0], old_logprobs=before.double().numpy())]
-        Learner(of, LearnerConfig(optimizer=OptimizerConfig(kind=kind)), 1).update(one, "clip", {}, 0)
+        Learner(of, LearnerConfig(optimizer=OptimizerConfig(kind=kind)), 1).update(one, 0)
         assert sign * float((computed(of, one)[0] - before).sum()) > 0
 
 
@@ -337,26 +338,26 @@ def test_the_rate_rises_to_its_peak_and_falls_from_there() -> None:
     learner = Learner(policy(), LearnerConfig(warmup=2, decay_to=0.2), total_steps=6)
     rates = hold(learner)
     for _ in range(6):
-        learner.update(mixed()[:1], "clip", {}, 0)
+        learner.update(mixed()[:1], 0)
     # warm-up: 1/3, 2/3; then a line from 1 that reaches 0.2 after the last of the four steps left
     assert rates == pytest.approx([1 / 3, 2 / 3, 1.0, 0.8, 0.6, 0.4])
 
 
 def test_epochs_and_minibatches_are_optimiser_steps() -> None:
     learner = Learner(policy(), LearnerConfig(epochs=3, minibatches=2), 6)
-    learner.update(mixed(), "clip", {}, 0)
+    learner.update(mixed(), 0)
     assert learner.steps == 6
 
 
 def test_a_gradient_that_is_not_finite_stops_the_run() -> None:
     broken = [replace(s, advantages=np.full(len(s.positions), np.inf)) for s in mixed()]
     with pytest.raises(DivergedError, match=r"the norm of the gradient is (nan|inf)"):
-        Learner(policy(), LearnerConfig(), 1).update(broken, "clip", {}, 0)
+        Learner(policy(), LearnerConfig(), 1).update(broken, 0)
 
 
 def test_a_setting_that_the_loss_does_not_have_is_refused() -> None:
     with pytest.raises(ConfigError, match="did you mean 'high'"):
-        Learner(policy(), LearnerConfig(), 1).update(mixed(), "clip", {"hihg": 0.3}, 0)
+        Learner(policy(), LearnerConfig(), 1, loss=PluginConfig.model_validate({"method": "clip", "clip": {"hihg": 1}}))
 
 
 @pytest.mark.parametrize("rank_of_lora", [0, 4])
@@ -371,7 +372,7 @@ def test_checkpointing_computes_layers_twice_and_gives_the_same_gradients(rank_o
         of.model.model.layers[0].mlp.register_forward_pre_hook(lambda *_: calls.append(1))
         learner = Learner(of, LearnerConfig(max_grad_norm=1e9, **settings), 1)
         hold(learner)
-        metrics = learner.update(turns(0, is_constrained=True), "clip", {}, 0)
+        metrics = learner.update(turns(0, is_constrained=True), 0)
         gradients_of_trained = [p.grad for p in trained(of.model).values()]
         calls_of_update = len(calls)
         computed(of, mixed())  # sampling keeps nothing, so there is nothing to compute twice

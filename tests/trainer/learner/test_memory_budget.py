@@ -34,7 +34,7 @@ def updated(of: Policy, **settings: Any) -> tuple[list[dict[str, float]], torch.
     notes: list[str] = []
     given = [*mixed(), *turns(5, is_constrained=True)]
     learner = Learner(of, LearnerConfig.model_validate(settings), 10, on_note=notes.append)
-    metrics = [learner.update(given, "clip", {}, update) for update in range(UPDATES)]
+    metrics = [learner.update(given, update) for update in range(UPDATES)]
     weights = torch.cat([p.detach().flatten() for p in of.model.parameters()])
     return metrics, weights, notes, learner
 
@@ -85,7 +85,7 @@ def test_running_out_of_memory_a_second_time_is_an_error() -> None:
         lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError("again")), with_kwargs=True
     )
     with pytest.raises(CairnError, match=r"at most 27 tokens: .*\(again\)"):
-        learner.update(mixed(), "clip", {}, 0)
+        learner.update(mixed(), 0)
 
 
 def test_memory_that_runs_out_in_the_optimisers_step_is_an_error() -> None:
@@ -97,7 +97,7 @@ def test_memory_that_runs_out_in_the_optimisers_step_is_an_error() -> None:
 
     learner.optimizer.step = step  # type: ignore[method-assign]  # a GPU is full
     with pytest.raises(CairnError, match=r"at most 8192 tokens: .*\(moments\)"):
-        learner.update(mixed(), "clip", {}, 0)
+        learner.update(mixed(), 0)
     assert learner.budget.halvings == 0
 
 
@@ -105,4 +105,4 @@ def test_other_errors_pass() -> None:
     of = policy()
     of.model.get_decoder().register_forward_pre_hook(lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        Learner(of, LearnerConfig(), 10).update(mixed(), "clip", {}, 0)
+        Learner(of, LearnerConfig(), 10).update(mixed(), 0)

@@ -96,18 +96,18 @@ def test_the_metric_is_over_the_distribution_that_sampling_uses(estimator: Estim
     before = expected(of, samples, 0.7)[0]
     settings = {"kind": "initial", "estimator": estimator}
     learner = Learner(of, LearnerConfig.model_validate({"reference": settings}), 10, temperature=0.7)
-    learner.update(samples, "clip", {}, 0)
+    learner.update(samples, 0)
     x = expected(of, samples, 0.7)[0] - before
     assert np.abs(x).max() > 0.05
     value = {"k1": x, "k2": x**2 / 2, "k3": np.exp(-x) + x - 1}[estimator].mean()
-    assert learner.update(samples, "clip", {}, 1)["kl_reference"] == pytest.approx(value, rel=2e-2, abs=1e-4)
+    assert learner.update(samples, 1)["kl_reference"] == pytest.approx(value, rel=2e-2, abs=1e-4)
 
 
 def test_the_cut_into_micro_batches_changes_nothing() -> None:
     found = {}
     for budget in (8192, 1):
         learner = learner_of(of := policy(), {"kind": "initial", "weight": 1.0}, micro_batch_tokens=budget)
-        metrics = [learner.update(mixed(), "clip", {}, 0) for _ in range(2)]
+        metrics = [learner.update(mixed(), 0) for _ in range(2)]
         found[budget] = metrics[1]["kl_reference"], flat(of)
     assert found[1][0] == pytest.approx(found[8192][0], rel=1e-3)
     torch.testing.assert_close(found[1][1], found[8192][1], rtol=0, atol=2e-4)
@@ -119,7 +119,7 @@ def test_a_heavy_reference_holds_the_policy_back(kind: str) -> None:
         of = policy()
         decay = {"decay": 0.999} if kind == "ema" else {}
         learner = learner_of(of, {"kind": kind, "weight": weight, **decay}, optimizer={"lr": 1e-3})
-        return [learner.update(mixed(), "clip", {}, update)["kl_reference"] for update in range(8)][-1]
+        return [learner.update(mixed(), update)["kl_reference"] for update in range(8)][-1]
 
     assert moved(20.0) < 0.5 * moved(0.0)
 
@@ -134,7 +134,7 @@ def test_measuring_alone_changes_no_weight() -> None:
     one, two = policy(), policy()
     for of, reference in ((one, {"kind": "none"}), (two, {"kind": "initial"})):
         learner = learner_of(of, reference)
-        metrics = [learner.update(mixed(), "clip", {}, update) for update in range(3)]
+        metrics = [learner.update(mixed(), update) for update in range(3)]
     assert metrics[-1]["kl_reference"] > 1e-4
     assert torch.equal(flat(one), flat(two))
 
@@ -157,7 +157,7 @@ def test_a_moving_average_follows_every_step() -> None:
     of = policy()
     begun = {name: p.detach().clone() for name, p in of.model.named_parameters()}
     learner = learner_of(of, {"kind": "ema", "decay": 0.75})
-    learner.update(mixed(), "clip", {}, 0)
+    learner.update(mixed(), 0)
     assert learner.reference is not None
     for name, tensor in learner.reference.tensors().items():
         now = of.model.get_parameter(name).detach()
@@ -214,7 +214,7 @@ def test_adapters_need_no_second_copy_of_the_base() -> None:
     assert learner.reference is not None
     assert learner.reference.tensors().keys() == trained(of.model).keys()
     base = computed(policy(), mixed())[0]
-    learner.update(mixed(), "clip", {}, 0)
+    learner.update(mixed(), 0)
     assert not torch.allclose(computed(of, mixed())[0], base, atol=1e-3)
     with learner.reference.swapped_in():
         torch.testing.assert_close(computed(of, mixed())[0], base, rtol=0, atol=1e-5)
@@ -228,7 +228,7 @@ def test_a_resumed_run_is_held_to_the_same_reference(reference: dict[str, Any], 
     learner = learner_of(of, reference)
     save(tmp_path, 0, of, learner, {}, None, 1)
     for update in range(3):
-        learner.update(mixed(), "clip", {}, update)
+        learner.update(mixed(), update)
     save(tmp_path, 3, of, learner, {}, None, 1)  # the first checkpoint is gone
     found, _ = latest(tmp_path)
     assert found is not None
@@ -236,7 +236,7 @@ def test_a_resumed_run_is_held_to_the_same_reference(reference: dict[str, Any], 
     again.model.load_state_dict(of.model.state_dict())
     resumed = learner_of(again, reference)
     restore_learner(found, resumed)
-    assert resumed.update(mixed(), "clip", {}, 7) == learner.update(mixed(), "clip", {}, 7)
+    assert resumed.update(mixed(), 7) == learner.update(mixed(), 7)
     assert torch.equal(flat(again), flat(of))
 
 

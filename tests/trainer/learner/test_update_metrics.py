@@ -31,7 +31,7 @@ def sampled(of: Policy, offset: float = 0.0, version: int = 3) -> list[Sample]:
 
 
 def learned(of: Policy, samples: list[Sample], **settings: float) -> dict[str, float]:
-    return Learner(of, LearnerConfig.model_validate(settings), 1).update(samples, "clip", {}, 0, version=3)
+    return Learner(of, LearnerConfig.model_validate(settings), 1).update(samples, 0, version=3)
 
 
 def test_the_three_numbers_by_hand() -> None:

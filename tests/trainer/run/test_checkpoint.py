@@ -28,7 +28,7 @@ def trained(updates: int = 1, kind: str = "adamw") -> tuple[Policy, Learner]:
     of = policy()
     learner = Learner(of, settings(kind), 10)
     for update in range(updates):
-        learner.update(mixed(), "clip", {}, update)
+        learner.update(mixed(), update)
     return of, learner
 
 
@@ -66,8 +66,8 @@ def test_training_resumes_without_a_difference(kind: str, tmp_path: Path) -> Non
     resumed = Learner(again, settings(kind), 10)
     restore_learner(found, resumed)
     assert resumed.steps == 3
-    metrics = learner.update(mixed(), "clip", {}, 7)
-    assert resumed.update(mixed(), "clip", {}, 7) == metrics
+    metrics = learner.update(mixed(), 7)
+    assert resumed.update(mixed(), 7) == metrics
     for one, two in zip(again.model.parameters(), of.model.parameters(), strict=True):
         assert torch.equal(one, two)
 

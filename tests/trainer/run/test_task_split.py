@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.agents.agent import new_context
+from cairn.agents.agent import contexts
 from cairn.agents.evaluation.report import name_tasks
 from cairn.core.store import RunStore
 from cairn.trainer.config import load_run_config
@@ -122,7 +122,7 @@ def test_held_out_tasks_are_not_demonstrated() -> None:
     config = load_run_config({**DOORS, "imitation": {"oracle": "reader", "episodes": 1000}})
 
     def demonstrated(held_out: Collection[str]) -> set[str]:
-        shown = demonstrations(config, lambda: new_context(config.agent, shared()), held_out=held_out)
+        shown = demonstrations(config, contexts(config.agent, shared()), held_out=held_out)
         return {episode.task.task_id for episode in shown}
 
     everything = demonstrated(())

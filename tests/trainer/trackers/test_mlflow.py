@@ -36,7 +36,7 @@ def only_run(store: Path, experiment: str = "cairn") -> Any:  # Any: as above
 @needs_mlflow
 def test_a_run_is_logged_and_resumed(tmp_path: Path) -> None:
     run, store = run_in(tmp_path / "doors-1"), tmp_path / "mlflow.db"
-    tell(TRACKER(MlflowConfig(), run))
+    tell(TRACKER.make(MlflowConfig(), run))
     found = only_run(store)
     assert (found.info.run_name, found.info.status) == ("doors-1", "FINISHED")
     assert found.data.params == {"name": "doors", "trainer.updates": "2", "env.config": "{}"}
@@ -49,7 +49,7 @@ def test_a_run_is_logged_and_resumed(tmp_path: Path) -> None:
     history = client(store).get_metric_history(found.info.run_id, "train/success")
     assert [(each.step, each.value) for each in history] == [(1, 0.25), (1, 0.5)]
 
-    longer = TRACKER(MlflowConfig(), run_in(tmp_path / "doors-1", updates=3))
+    longer = TRACKER.make(MlflowConfig(), run_in(tmp_path / "doors-1", updates=3))
     longer.open()
     assert only_run(store).info.status == "RUNNING"
     longer.on_update(2, {"success": 0.75})
@@ -63,9 +63,9 @@ def test_a_run_is_logged_and_resumed(tmp_path: Path) -> None:
 @needs_mlflow
 def test_the_experiment_and_the_store_are_those_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'said.db'}")
-    tell(TRACKER(MlflowConfig(experiment="mine"), run_in(tmp_path / "one")))
+    tell(TRACKER.make(MlflowConfig(experiment="mine"), run_in(tmp_path / "one")))
     assert only_run(tmp_path / "said.db", "mine").info.run_name == "one"
-    tell(TRACKER(MlflowConfig(uri=f"sqlite:///{tmp_path / 'asked.db'}"), run_in(tmp_path / "two")))
+    tell(TRACKER.make(MlflowConfig(uri=f"sqlite:///{tmp_path / 'asked.db'}"), run_in(tmp_path / "two")))
     assert only_run(tmp_path / "asked.db").info.run_name == "two"
     assert not (tmp_path / "mlflow.db").exists()
 
@@ -73,4 +73,4 @@ def test_the_experiment_and_the_store_are_those_asked_for(tmp_path: Path, monkey
 @pytest.mark.skipif(is_installed, reason="MLflow is installed")
 def test_without_its_packages_it_names_the_extra() -> None:
     with pytest.raises(MissingExtraError, match=r"pip install 'alembic>="):
-        TRACKER.check()
+        TRACKER.check_installed()

@@ -12,7 +12,7 @@ from tests.trainer.trackers.tracked import run_in, tell
 
 def test_metrics_of_a_run_are_in_its_folder(tmp_path: Path) -> None:
     run = run_in(tmp_path / "doors-1")
-    tell(TRACKER(TensorBoardConfig(), run))
+    tell(TRACKER.make(TensorBoardConfig(), run))
     read = EventAccumulator(str(run.folder / "tensorboard"))
     read.Reload()
     scalars = {tag: [(each.step, each.value) for each in read.Scalars(tag)] for tag in read.Tags()["scalars"]}
@@ -33,7 +33,7 @@ def test_metrics_of_a_run_are_in_its_folder(tmp_path: Path) -> None:
 
 def test_settings_are_escaped_in_markup(tmp_path: Path) -> None:
     run = run_in(tmp_path / "doors-1", note="a|b`c\nd")
-    tell(TRACKER(TensorBoardConfig(), run))
+    tell(TRACKER.make(TensorBoardConfig(), run))
     read = EventAccumulator(str(run.folder / "tensorboard"))
     read.Reload()
     text = read.Tensors("run/config/text_summary")[0].tensor_proto.string_val[0].decode()

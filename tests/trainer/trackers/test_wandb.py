@@ -65,7 +65,7 @@ def rows(session: list[Any]) -> list[dict[str, Any]]:  # Any: as above
 def test_a_run_is_logged_and_resumed(tmp_path: Path) -> None:
     run = run_in(tmp_path / "doors-1")
     config = WandbConfig(project="houses", tags=("a", "b"), mode="offline")
-    tell(TRACKER(config, run))
+    tell(TRACKER.make(config, run))
     (session,) = records(run.folder)
     (begun,) = [record.run for record in session if record.WhichOneof("record_type") == "run"][:1]
     assert (begun.project, begun.display_name, list(begun.tags)) == ("houses", "doors-1", ["a", "b"])
@@ -84,7 +84,7 @@ def test_a_run_is_logged_and_resumed(tmp_path: Path) -> None:
     assert steps["train/*"] == steps["eval/*"] == "update"
     assert steps["imitation/*"] == "imitation/pass"
 
-    tell(TRACKER(config, run))
+    tell(TRACKER.make(config, run))
     names = {r.run.run_id for part in records(run.folder) for r in part if r.WhichOneof("record_type") == "run"}
     assert names == {begun.run_id}
 
@@ -97,7 +97,7 @@ def test_a_missing_login_raises_an_error_instead_of_a_prompt(
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
     if said == "environment":
         monkeypatch.setenv("WANDB_MODE", "online")
-    tracker = TRACKER(WandbConfig(mode="online" if said == "config" else None), run_in(tmp_path / "doors-1"))
+    tracker = TRACKER.make(WandbConfig(mode="online" if said == "config" else None), run_in(tmp_path / "doors-1"))
     with pytest.raises(CairnError, match=r"run `wandb login`, or set trackers\.wandb\.mode=offline"):
         tracker.open()
 
@@ -105,4 +105,4 @@ def test_a_missing_login_raises_an_error_instead_of_a_prompt(
 @pytest.mark.skipif(is_installed, reason="wandb is installed")
 def test_without_its_package_it_names_the_extra() -> None:
     with pytest.raises(MissingExtraError, match=r"pip install 'wandb>="):
-        TRACKER.check()
+        TRACKER.check_installed()

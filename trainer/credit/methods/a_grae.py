@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -56,7 +57,7 @@ def compute(table: StepTable, config: AGRAEConfig) -> Floats:
 
 CREDIT = Credit(
     AGRAEConfig,
-    compute,
+    from_function(compute),
     assumes=("scores of 0 or more",),
     violates={"scoped": "w is the mean over the batch", "shift": "p and w are rewards, not differences of rewards"},
 )

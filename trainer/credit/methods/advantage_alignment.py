@@ -23,6 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import rows_by_turn
@@ -61,4 +62,4 @@ def compute(table: StepTable, config: AdvantageAlignmentConfig) -> Floats:
     return out
 
 
-CREDIT = Credit(AdvantageAlignmentConfig, compute, needs=("role",))
+CREDIT = Credit(AdvantageAlignmentConfig, from_function(compute), needs=("role",))

@@ -21,6 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
@@ -55,4 +56,4 @@ def compute(table: StepTable, config: BranchGRPOConfig) -> Floats:
     return np.where(std < _LEAST_STD, 0.0, scaled)
 
 
-CREDIT = Credit(BranchGRPOConfig, compute, needs_in_training=("node",))
+CREDIT = Credit(BranchGRPOConfig, from_function(compute), needs_in_training=("node",))

@@ -65,10 +65,20 @@ class ClosureConfig(Config):
     )
 
 
-def compute(table: StepTable, config: ClosureConfig) -> Floats:
-    """Return one advantage per row, float64 [N]."""
-    advantage = _advantage(table, config)
-    return advantage / np.maximum(width(table, config), TINY) if config.per_width else advantage
+class Closure:
+    """The estimator, with the standard deviations of its advantages."""
+
+    def __init__(self, config: ClosureConfig) -> None:
+        self.config = config
+
+    def __call__(self, table: StepTable, /) -> Floats:
+        """Return one advantage per row, float64 [N]."""
+        advantage = _advantage(table, self.config)
+        return advantage / np.maximum(self.std(table), TINY) if self.config.per_width else advantage
+
+    def std(self, table: StepTable) -> Floats:
+        """Return the standard deviation of each advantage, float64 [N]; see `width`."""
+        return width(table, self.config)
 
 
 def _advantage(table: StepTable, config: ClosureConfig) -> Floats:
@@ -141,4 +151,4 @@ def width(table: StepTable, config: ClosureConfig) -> Floats:
 
 
 _WHY = "where all succeed, steps are ranked by delay, and a state seen once leans on the group's mean outcome"
-CREDIT = Credit(ClosureConfig, compute, width, violates={"no spread": _WHY, "lone": _WHY})
+CREDIT = Credit(ClosureConfig, Closure, violates={"no spread": _WHY, "lone": _WHY})

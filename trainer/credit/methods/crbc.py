@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
@@ -73,4 +74,4 @@ def _q_target(ended: StepTable, graph: Graph, config: CRBCConfig) -> Floats:
     return config.beta * next_values(ended, graph, value)
 
 
-CREDIT = Credit(CRBCConfig, compute, assumes=("a terminal reward",))
+CREDIT = Credit(CRBCConfig, from_function(compute), assumes=("a terminal reward",))

@@ -14,6 +14,7 @@ Source: 2503.20783. Departures: none; `grpo` with `normalize = "none"` gives the
 from __future__ import annotations
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -29,4 +30,4 @@ def compute(table: StepTable, config: DrGRPOConfig) -> Floats:
     return centered(scores(table), table.group[table.first_rows])[table.episode]
 
 
-CREDIT = Credit(DrGRPOConfig, compute)
+CREDIT = Credit(DrGRPOConfig, from_function(compute))

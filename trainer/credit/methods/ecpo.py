@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, Ids, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
@@ -68,4 +69,4 @@ def _evidence(step_return: Floats, of_action: Floats, of_state: Floats, state: I
     return rho[state]
 
 
-CREDIT = Credit(ECPOConfig, compute)
+CREDIT = Credit(ECPOConfig, from_function(compute))

@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import gae
@@ -39,7 +40,7 @@ def compute(table: StepTable, config: EGAEConfig) -> Floats:
 _ABSOLUTE = "it compares an outcome with `value`, not with the outcomes of other episodes"
 CREDIT = Credit(
     EGAEConfig,
-    compute,
+    from_function(compute),
     needs=("value",),
     violates={"no spread": _ABSOLUTE, "lone": _ABSOLUTE, "shift": _ABSOLUTE, "better": _ABSOLUTE},
 )

@@ -25,6 +25,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
@@ -65,7 +66,7 @@ def compute(table: StepTable, config: G2POConfig) -> Floats:
 _ALIKE = "its second part compares the gains of all steps of a group, which differ within one episode"
 CREDIT = Credit(
     G2POConfig,
-    compute,
+    from_function(compute),
     assumes=("a terminal reward",),
     violates={"no spread": _ALIKE, "lone": _ALIKE, "shift": "which episodes succeed follows from their scores"},
 )

@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import returns
@@ -72,4 +73,4 @@ def gated(table: StepTable, config: GRAConfig) -> Floats:
     return out
 
 
-CREDIT = Credit(GRAConfig, compute, needs=("parts",), parts=lambda config: config.priority)
+CREDIT = Credit(GRAConfig, from_function(compute), needs=("parts",), parts=lambda config: config.priority)

@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Flags, Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import returns
@@ -52,7 +53,7 @@ def _whitened(x: Floats, trained: Flags) -> Floats:
 _ABSOLUTE = "it compares an outcome with `value`, not with the outcomes of other episodes"
 CREDIT = Credit(
     GAEConfig,
-    compute,
+    from_function(compute),
     needs=("value",),
     violates={"no spread": _ABSOLUTE, "lone": _ABSOLUTE, "shift": _ABSOLUTE, "better": _ABSOLUTE},
 )

@@ -23,6 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.graph import build_graph
@@ -57,4 +58,4 @@ def compute(table: StepTable, config: GAGPOConfig) -> Floats:
     return centered(credit, segment, scale="std" if config.normalize == "std" else "none", epsilon=config.epsilon)
 
 
-CREDIT = Credit(GAGPOConfig, compute)
+CREDIT = Credit(GAGPOConfig, from_function(compute))

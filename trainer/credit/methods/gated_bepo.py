@@ -25,6 +25,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Flags, Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import Slots, episode_term, graph_of, normalized, state_values, step_credit
@@ -67,4 +68,8 @@ def branches(graph: Graph) -> Flags:
     return out
 
 
-CREDIT = Credit(GatedBEPOConfig, compute, violates={"shift": "success and failure are two final states for any scores"})
+CREDIT = Credit(
+    GatedBEPOConfig,
+    from_function(compute),
+    violates={"shift": "success and failure are two final states for any scores"},
+)

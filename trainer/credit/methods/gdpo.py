@@ -25,6 +25,7 @@ from pydantic import Field
 
 from cairn.core.config import Config
 from cairn.core.errors import CairnError
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.segments import centered
@@ -61,7 +62,7 @@ def compute(table: StepTable, config: GDPOConfig) -> Floats:
 
 CREDIT = Credit(
     GDPOConfig,
-    compute,
+    from_function(compute),
     needs=("parts",),
     parts=lambda config: config.weights,
     violates={

@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -37,4 +38,4 @@ def compute(table: StepTable, config: GFScreenConfig) -> Floats:
     return np.clip(advantage, -config.limit, config.limit)[table.episode]
 
 
-CREDIT = Credit(GFScreenConfig, compute)
+CREDIT = Credit(GFScreenConfig, from_function(compute))

@@ -26,6 +26,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import returns, scores
@@ -60,4 +61,4 @@ def compute(table: StepTable, config: GiGPOConfig) -> Floats:
     return episode_term + config.weight * step_term
 
 
-CREDIT = Credit(GiGPOConfig, compute)
+CREDIT = Credit(GiGPOConfig, from_function(compute))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -33,7 +34,7 @@ def compute(table: StepTable, config: GPGConfig) -> Floats:
 
 CREDIT = Credit(
     GPGConfig,
-    compute,
+    from_function(compute),
     violates={
         "scoped": "the factor counts episodes of the whole batch",
         "shift": "the factor counts rewards that are not 0",

@@ -31,6 +31,7 @@ from scipy import sparse
 
 from cairn.core.config import Config
 from cairn.core.keys import mix_keys
+from cairn.core.plugins import from_function
 from cairn.core.table import Flags, Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.graph import Graph, build_graph
@@ -102,7 +103,7 @@ def _distinct(graph: Graph) -> Flags:
 
 CREDIT = Credit(
     GRAFTConfig,
-    compute,
+    from_function(compute),
     assumes=("a terminal reward",),
     violates={"shift": "which episodes succeed follows from their scores"},
 )

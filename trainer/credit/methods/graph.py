@@ -16,6 +16,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import Slots, episode_term, step_term
@@ -37,4 +38,4 @@ def compute(table: StepTable, config: GraphConfig) -> Floats:
     return step + config.episode_weight * episode_term(table, config.episode_normalize)
 
 
-CREDIT = Credit(GraphConfig, compute)
+CREDIT = Credit(GraphConfig, from_function(compute))

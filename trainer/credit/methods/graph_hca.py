@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
@@ -64,7 +65,7 @@ def compute(table: StepTable, config: GraphHCAConfig) -> Floats:
 
 CREDIT = Credit(
     GraphHCAConfig,
-    compute,
+    from_function(compute),
     assumes=("a terminal reward",),
     violates={"shift": "which episodes succeed follows from their scores"},
 )

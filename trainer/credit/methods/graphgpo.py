@@ -25,6 +25,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.graph import Graph, build_graph
@@ -85,7 +86,7 @@ def hops(graph: Graph) -> tuple[Floats, Floats]:
 
 CREDIT = Credit(
     GraphGPOConfig,
-    compute,
+    from_function(compute),
     assumes=("a terminal reward",),
     violates={"shift": "which episodes succeed follows from their scores"},
 )

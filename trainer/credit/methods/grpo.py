@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.segments import centered
@@ -39,4 +40,4 @@ def compute(table: StepTable, config: GRPOConfig) -> Floats:
     return advantage[table.episode]
 
 
-CREDIT = Credit(GRPOConfig, compute)
+CREDIT = Credit(GRPOConfig, from_function(compute))

@@ -22,6 +22,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Flags, Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
@@ -65,4 +66,4 @@ def compute(table: StepTable, config: HGPOConfig) -> Floats:
     return total / np.maximum(weight, 1.0)
 
 
-CREDIT = Credit(HGPOConfig, compute)
+CREDIT = Credit(HGPOConfig, from_function(compute))

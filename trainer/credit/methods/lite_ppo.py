@@ -19,6 +19,7 @@ from typing import Literal
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -41,4 +42,6 @@ def compute(table: StepTable, config: LitePPOConfig) -> Floats:
     return centered(x, group, scale="batch", epsilon=config.epsilon)[table.episode]
 
 
-CREDIT = Credit(LitePPOConfig, compute, violates={"scoped": "the standard deviation is that of the whole batch"})
+CREDIT = Credit(
+    LitePPOConfig, from_function(compute), violates={"scoped": "the standard deviation is that of the whole batch"}
+)

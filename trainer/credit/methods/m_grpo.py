@@ -21,6 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -51,4 +52,4 @@ def compute(table: StepTable, config: MGRPOConfig) -> Floats:
     return centered(x, segment, scale=config.normalize, epsilon=config.epsilon, weight=once)
 
 
-CREDIT = Credit(MGRPOConfig, compute, needs=("role",))
+CREDIT = Credit(MGRPOConfig, from_function(compute), needs=("role",))

@@ -41,27 +41,31 @@ class MCGRPOConfig(Config):
     epsilon: float = Field(1e-3, gt=0, description="Added to the median distance.")
 
 
-def compute(table: StepTable, config: MCGRPOConfig) -> Floats:
-    """Return one advantage per row, float64 [N]."""
-    group = table.group[table.first_rows]
-    distance = centered(scores(table), group, baseline="median")
-    spread = lower_median(np.abs(distance), group)
-    largest = np.zeros(len(spread))
-    np.maximum.at(largest, group, np.abs(distance))
-    advantage = distance / np.where(spread < config.guard * largest, 1.0, spread + config.epsilon)[group]
-    is_moved = np.abs(advantage) > _NOT_ZERO
-    factor = np.bincount(group) / np.maximum(np.bincount(group, is_moved), 1)
-    return np.where(is_moved, factor[group] * advantage, 0.0)[table.episode]
+class MCGRPO:
+    """The estimator, which leaves the median episodes out of the loss."""
+
+    def __init__(self, config: MCGRPOConfig) -> None:
+        self.config = config
+
+    def __call__(self, table: StepTable, /) -> Floats:
+        """Return one advantage per row, float64 [N]."""
+        group = table.group[table.first_rows]
+        distance = centered(scores(table), group, baseline="median")
+        spread = lower_median(np.abs(distance), group)
+        largest = np.zeros(len(spread))
+        np.maximum.at(largest, group, np.abs(distance))
+        divisor = np.where(spread < self.config.guard * largest, 1.0, spread + self.config.epsilon)
+        advantage = distance / divisor[group]
+        is_moved = np.abs(advantage) > _NOT_ZERO
+        factor = np.bincount(group) / np.maximum(np.bincount(group, is_moved), 1)
+        return np.where(is_moved, factor[group] * advantage, 0.0)[table.episode]
+
+    def learned(self, table: StepTable) -> Flags:
+        """Return the rows to train on, [N]: all but the median episode of each group of two or more."""
+        group = table.group[table.first_rows]
+        out = np.ones(len(group), np.bool_)
+        out[lower_median_rows(scores(table), group)] = np.bincount(group) == 1
+        return out[table.episode]
 
 
-def learned(table: StepTable, config: MCGRPOConfig) -> Flags:
-    """Return the rows to train on, [N]: all but the median episode of each group of two or more."""
-    group = table.group[table.first_rows]
-    out = np.ones(len(group), np.bool_)
-    out[lower_median_rows(scores(table), group)] = np.bincount(group) == 1
-    return out[table.episode]
-
-
-CREDIT = Credit(
-    MCGRPOConfig, compute, learned=learned, violates={"better": "of two, the worse is the lower median and has 0"}
-)
+CREDIT = Credit(MCGRPOConfig, MCGRPO, violates={"better": "of two, the worse is the lower median and has 0"})

@@ -15,6 +15,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -37,7 +38,7 @@ def compute(table: StepTable, config: NGRPOConfig) -> Floats:
 
 CREDIT = Credit(
     NGRPOConfig,
-    compute,
+    from_function(compute),
     violates={
         "no spread": "equal episodes are below the imagined perfect one",
         "shift": "the imagined reward stays where it was",

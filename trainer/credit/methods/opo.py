@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -34,4 +35,4 @@ def compute(table: StepTable, config: OPOConfig) -> Floats:
     return centered(scores(table), group, weight=tokens)[table.episode]
 
 
-CREDIT = Credit(OPOConfig, compute, needs=("length",))
+CREDIT = Credit(OPOConfig, from_function(compute), needs=("length",))

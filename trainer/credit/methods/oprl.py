@@ -27,6 +27,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
@@ -68,7 +69,7 @@ def compute(table: StepTable, config: OPRLConfig) -> Floats:
 _STEPS = "steps of one episode differ in their implicit rewards for any outcomes"
 CREDIT = Credit(
     OPRLConfig,
-    compute,
+    from_function(compute),
     needs=("channels",),
     channels=lambda config: (config.channel,),
     violates={

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -44,5 +45,7 @@ def compute(table: StepTable, config: PassAtKConfig) -> Floats:
 
 
 CREDIT = Credit(
-    PassAtKConfig, compute, violates={"better": "only the best episode has an advantage; the others have 0"}
+    PassAtKConfig,
+    from_function(compute),
+    violates={"better": "only the best episode has an advantage; the others have 0"},
 )

@@ -23,6 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
@@ -57,7 +58,7 @@ def compute(table: StepTable, config: PAVConfig) -> Floats:
 _PROGRESS = "progress is a difference of `value`, not of the outcomes of episodes"
 CREDIT = Credit(
     PAVConfig,
-    compute,
+    from_function(compute),
     needs=("value",),
     violates={"no spread": _PROGRESS, "lone": _PROGRESS, "shift": _PROGRESS, "better": _PROGRESS},
 )

@@ -28,6 +28,7 @@ from pydantic import Field
 
 from cairn.core.config import Config
 from cairn.core.errors import CairnError
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, Ids, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
@@ -99,7 +100,7 @@ _SETS = "episodes of one set are worth the same, and a set is worth its score ti
 _GAE = "steps outside the window compare an outcome with `value`, not with other episodes"
 CREDIT = Credit(
     PolychromicConfig,
-    compute,
+    from_function(compute),
     needs=("channels", "value"),
     channels=lambda config: (config.channel,),
     violates={"no spread": _GAE, "lone": _GAE, "shift": _SETS, "better": _SETS},

@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -41,4 +42,4 @@ def compute(table: StepTable, config: PSHWConfig) -> Floats:
     return (weight[group] * centered(reward, group))[table.episode]
 
 
-CREDIT = Credit(PSHWConfig, compute, violates={"shift": "the weight depends on the group's mean"})
+CREDIT = Credit(PSHWConfig, from_function(compute), violates={"shift": "the weight depends on the group's mean"})

@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -36,7 +37,7 @@ def compute(table: StepTable, config: PSRNSRConfig) -> Floats:
 
 CREDIT = Credit(
     PSRNSRConfig,
-    compute,
+    from_function(compute),
     assumes=("scores of 0 or more",),
     violates={
         "no spread": "there is no baseline",

@@ -28,6 +28,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, Ids, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -73,7 +74,7 @@ def _soft(score: Floats, group: Ids, tau: float) -> Floats:
 _FULL = "a score of `full_score` has advantage 1 for any scores of the others"
 CREDIT = Credit(
     R3LConfig,
-    compute,
+    from_function(compute),
     needs_in_training=("trained",),
     violates={"no spread": _FULL, "lone": "a group of one is compared with 0", "shift": _FULL},
 )

@@ -21,6 +21,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import returns
@@ -41,7 +42,7 @@ def compute(table: StepTable, config: ReinforcePPConfig) -> Floats:
 
 CREDIT = Credit(
     ReinforcePPConfig,
-    compute,
+    from_function(compute),
     needs=("length",),
     violates={
         "scoped": "mean and variance are those of the whole batch",

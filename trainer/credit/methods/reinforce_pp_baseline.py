@@ -19,6 +19,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -40,7 +41,7 @@ def compute(table: StepTable, config: ReinforcePPBaselineConfig) -> Floats:
 
 CREDIT = Credit(
     ReinforcePPBaselineConfig,
-    compute,
+    from_function(compute),
     needs=("length",),
     violates={"scoped": "the second mean and the variance are those of the whole batch"},
 )

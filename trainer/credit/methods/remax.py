@@ -14,6 +14,7 @@ reward at its end.
 from __future__ import annotations
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import returns
@@ -31,7 +32,7 @@ def compute(table: StepTable, config: ReMaxConfig) -> Floats:
 
 CREDIT = Credit(
     ReMaxConfig,
-    compute,
+    from_function(compute),
     needs=("value",),
     violates={
         "no spread": "the baseline is the greedy episode, not the group",

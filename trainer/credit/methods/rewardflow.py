@@ -29,6 +29,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
@@ -66,4 +67,4 @@ def compute(table: StepTable, config: RewardFlowConfig) -> Floats:
     return config.episode_weight * episode + config.step_weight * step_term
 
 
-CREDIT = Credit(RewardFlowConfig, compute)
+CREDIT = Credit(RewardFlowConfig, from_function(compute))

@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -47,4 +48,4 @@ def compute(table: StepTable, config: RLOOConfig) -> Floats:
     return advantage[table.episode]
 
 
-CREDIT = Credit(RLOOConfig, compute)
+CREDIT = Credit(RLOOConfig, from_function(compute))

@@ -23,6 +23,7 @@ from typing import Literal
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
@@ -56,6 +57,6 @@ def compute(table: StepTable, config: SALTConfig) -> Floats:
 
 CREDIT = Credit(
     SALTConfig,
-    compute,
+    from_function(compute),
     violates={"shift": "where `next_anchor` is left out, an end is known by its success, which a shift can turn over"},
 )

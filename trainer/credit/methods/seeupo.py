@@ -21,6 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
@@ -59,7 +60,7 @@ def _moved(table: StepTable, config: SeeUPOConfig) -> Floats:
 
 CREDIT = Credit(
     SeeUPOConfig,
-    compute,
+    from_function(compute),
     needs=("channels",),
     channels=lambda config: (config.channel,),
     violates={"scoped": "a turn's mean and deviation are over the batch"},

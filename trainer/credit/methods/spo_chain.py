@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import following, scores
@@ -36,7 +37,7 @@ def compute(table: StepTable, config: SPOChainConfig) -> Floats:
 _ABSOLUTE = "it compares an outcome with `value`, not with the outcomes of other episodes"
 CREDIT = Credit(
     SPOChainConfig,
-    compute,
+    from_function(compute),
     needs=("value",),
     violates={"no spread": _ABSOLUTE, "lone": _ABSOLUTE, "shift": _ABSOLUTE, "better": _ABSOLUTE},
 )

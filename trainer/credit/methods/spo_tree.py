@@ -23,6 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
@@ -63,4 +64,4 @@ def compute(table: StepTable, config: SPOTreeConfig) -> Floats:
     return advantage[node]
 
 
-CREDIT = Credit(SPOTreeConfig, compute, needs_in_training=("node",))
+CREDIT = Credit(SPOTreeConfig, from_function(compute), needs_in_training=("node",))

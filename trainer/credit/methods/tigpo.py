@@ -25,6 +25,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.family import episode_term
@@ -57,7 +58,7 @@ def compute(table: StepTable, config: TIGPOConfig) -> Floats:
 
 CREDIT = Credit(
     TIGPOConfig,
-    compute,
+    from_function(compute),
     assumes=("a terminal reward",),
     reads_past=True,
     needs_in_training=("past",),

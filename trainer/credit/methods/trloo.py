@@ -21,6 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
@@ -47,4 +48,4 @@ def compute(table: StepTable, config: TRLOOConfig) -> Floats:
     return np.where(np.bincount(segment)[segment] == 1, step_return, advantage)
 
 
-CREDIT = Credit(TRLOOConfig, compute)
+CREDIT = Credit(TRLOOConfig, from_function(compute))

@@ -25,6 +25,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
@@ -61,4 +62,4 @@ def compute(table: StepTable, config: UIS1Config) -> Floats:
     return config.episode_weight * episode + config.step_weight * step
 
 
-CREDIT = Credit(UIS1Config, compute, needs=("channels",), channels=lambda _: (_MATCH,))
+CREDIT = Credit(UIS1Config, from_function(compute), needs=("channels",), channels=lambda _: (_MATCH,))

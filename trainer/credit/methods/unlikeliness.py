@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, Ids, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -55,7 +56,7 @@ def _ranks(x: Floats, group: Ids) -> Floats:
 
 CREDIT = Credit(
     UnlikelinessConfig,
-    compute,
+    from_function(compute),
     needs=("length", "logprob"),
     violates={"shift": "rewards are multiplied"},
 )

@@ -24,6 +24,7 @@ from pydantic import Field
 
 from cairn.core.config import Config
 from cairn.core.errors import CairnError
+from cairn.core.plugins import from_function
 from cairn.core.records import TESTS
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
@@ -69,7 +70,7 @@ def compute(table: StepTable, config: VeRPOConfig) -> Floats:
 _TURNS = "turns of one episode differ in the tests that they pass for any outcomes"
 CREDIT = Credit(
     VeRPOConfig,
-    compute,
+    from_function(compute),
     needs=("channels",),
     channels=lambda config: config.tests or (f"{TESTS}*",),
     violates={

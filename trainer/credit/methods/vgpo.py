@@ -22,6 +22,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel import keys
@@ -52,4 +53,4 @@ def compute(table: StepTable, config: VGPOConfig) -> Floats:
 
 
 _ABSOLUTE = "a share of the return itself stays, also where all returns are equal"
-CREDIT = Credit(VGPOConfig, compute, violates={"no spread": _ABSOLUTE, "shift": _ABSOLUTE})
+CREDIT = Credit(VGPOConfig, from_function(compute), violates={"no spread": _ABSOLUTE, "shift": _ABSOLUTE})

@@ -21,6 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from cairn.core.config import Config
+from cairn.core.plugins import from_function
 from cairn.core.table import Floats, StepTable
 from cairn.trainer.credit.base import Credit
 from cairn.trainer.credit.kernel.returns import scores
@@ -49,4 +50,4 @@ def compute(table: StepTable, config: XRPOConfig) -> Floats:
     return (advantage + bonus)[table.episode]
 
 
-CREDIT = Credit(XRPOConfig, compute, needs=("length", "logprob"))
+CREDIT = Credit(XRPOConfig, from_function(compute), needs=("length", "logprob"))

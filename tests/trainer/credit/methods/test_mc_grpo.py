@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cairn.trainer.credit import advantages, learned
+from cairn.trainer.credit import CheckedEstimator, advantages
 from tests.trainer.credit.columns import outcomes, table
 
 
@@ -81,20 +81,20 @@ def test_the_median_episode_of_each_group_is_not_learned_from() -> None:
     # scores 1, 0, 2 (median: the first episode, two steps), and 7, 3, 9, 5 of another task (lower median 5)
     first = [[("a", 0.5), ("b", 0.5)], [("c", 0.0), ("d", 0.0), ("e", 0.0)], [("f", 2.0)]]
     second = [[("g", 7.0)], [("h", 3.0)], [("i", 9.0)], [("j", 5.0)]]
-    found = learned(table(*first, *second, groups=[0] * 3 + [1] * 4), "mc_grpo")
+    found = CheckedEstimator("mc_grpo", {}).learned(table(*first, *second, groups=[0] * 3 + [1] * 4))
     assert found.tolist() == [False, False, True, True, True, True, True, True, True, False]
 
 
 def test_one_of_equal_median_episodes_is_not_learned_from() -> None:
     # 1 0 0 1 0: the lower median is the third of the sorted scores 0 0 0 1 1, the last episode
-    assert learned(outcomes(1, 0, 0, 1, 0), "mc_grpo").tolist() == [True, True, True, True, False]
+    assert CheckedEstimator("mc_grpo", {}).learned(outcomes(1, 0, 0, 1, 0)).tolist() == [True, True, True, True, False]
 
 
 def test_a_group_of_one_is_kept_and_masked_steps_are_not_learned_from_with_any_method() -> None:
-    assert learned(outcomes(5, 1, 0, groups=[0, 1, 1]), "mc_grpo").tolist() == [True, True, False]
+    assert CheckedEstimator("mc_grpo", {}).learned(outcomes(5, 1, 0, groups=[0, 1, 1])).tolist() == [True, True, False]
     masked = replace(outcomes(2, 1, 0), trained=np.array([True, True, False]))
-    assert learned(masked, "mc_grpo").tolist() == [True, False, False]
-    assert learned(masked, "grpo").tolist() == [True, True, False]
+    assert CheckedEstimator("mc_grpo", {}).learned(masked).tolist() == [True, False, False]
+    assert CheckedEstimator("grpo", {}).learned(masked).tolist() == [True, True, False]
 
 
 def test_a_group_of_one_has_no_advantage() -> None:
