@@ -61,7 +61,7 @@ test: $(READY) programs
 	$(PYTEST) -n 2 -m "not slow and not gpu and not vllm"
 
 test-all: $(READY) programs
-	$(PYTEST) -n 2 -m "not vllm" --hypothesis-profile search --memory-limit 6 --process-limit 90
+	$(PYTEST) -n 2 -m "not vllm" --hypothesis-profile search --memory-limit 8 --process-limit 90
 
 # vLLM wants older packages than the rest is pinned to. What it brings of torchvision and its kind is built for CUDA and
 # does not load beside a torch for CPUs; nothing here needs it.

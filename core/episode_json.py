@@ -65,7 +65,7 @@ def episode_from_json(data: Mapping[str, Any]) -> Episode:
     return Episode(
         **{
             **data,
-            "task": Task(**data["task"]),
+            "task": Task(**{field.name: data["task"][field.name] for field in fields(Task)}),
             "turns": tuple(turn_from_json(turn) for turn in data["turns"]),
             "ending": Ending(**data["ending"]),
             "final": None if data["final"] is None else observation_from_json(data["final"]),

@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -48,8 +48,8 @@ class Plugin(Generic[C]):
 
 
 def from_function(function: Callable[[X, C], Y]) -> Callable[[C], Callable[[X], Y]]:
-    """Return the `make` of a plug-in that is a function of one input and its configuration."""
-    return lambda config: lambda value: function(value, config)
+    """Return the `make` of a plug-in that is a function of one input and a second argument named `config`."""
+    return lambda config: partial(function, config=config)  # type: ignore[call-arg]  # the name is documented, not typed
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -39,7 +40,6 @@ class Task:
     task_id: str  # unique within the environment
     split: str = ""  # the benchmark's split that it belongs to
     seed: int = 0  # argument of `reset(seed=)`
-    payload: Mapping[str, Any] = field(default_factory=dict)  # only the environment reads its keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +58,44 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """The token ids that each reply token was chosen from, if decoding was constrained.
+    """The token ids that each of P tokens was chosen from, ragged.
 
-    Ragged: the choices at reply position i are ``ids[offsets[i]:offsets[i + 1]]``, and always include ``reply_ids[i]``.
-    A position with one choice was forced: its logprob is 0 and it has no gradient.
+    The choices at position i are ``ids[offsets[i]:offsets[i + 1]]``, and include the token itself. A position with one
+    choice was forced: its logprob is 0 and it has no gradient. A position without choices was free: any id was allowed.
     """
 
     ids: IntArray  # [sum of choices]
-    offsets: IntArray  # [R + 1], starts at 0
+    offsets: IntArray  # [P + 1], starts at 0
 
     def __post_init__(self) -> None:
         if self.offsets.ndim != 1 or len(self.offsets) < 1 or self.offsets[0] != 0 or self.offsets[-1] != len(self.ids):
             raise ValueError(f"Constraint offsets must run from 0 to {len(self.ids)}, got {self.offsets!r}")
+
+    @classmethod
+    def free(cls, length: int) -> Constraint:
+        """Return the constraint of `length` free positions."""
+        return cls(ids=np.empty(0, np.int32), offsets=np.zeros(length + 1, np.int32))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Constraint]) -> Constraint:
+        """Return the constraint of all positions of `parts`, in this order."""
+        sizes = np.concatenate([np.zeros(1, np.int32), *(part.sizes for part in parts)])
+        ids = np.concatenate([np.empty(0, np.int32), *(part.ids for part in parts)])
+        return cls(ids=ids, offsets=np.cumsum(sizes, dtype=np.int32))
+
+    @property
+    def sizes(self) -> IntArray:
+        """[P] The number of choices at each position; 0 if it was free."""
+        return np.diff(self.offsets)
+
+    def split(self) -> list[IntArray]:
+        """Return the choices at each position."""
+        return [self.ids[start:stop] for start, stop in pairwise(self.offsets.tolist())]
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Constraint:
+        """Return the constraint of the chosen positions; `chosen`: [P]."""
+        offsets = np.concatenate([np.zeros(1, np.int32), np.cumsum(self.sizes[chosen], dtype=np.int32)])
+        return Constraint(ids=self.ids[np.repeat(chosen, self.sizes)], offsets=offsets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

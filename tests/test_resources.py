@@ -58,7 +58,8 @@ def test_a_clean_run_passes_prints_its_peaks_and_leaves_no_file(tmp_path: Path) 
     done = run(tmp_path, "import tempfile\ntempfile.mkdtemp()", "-n", "2")
     assert done.returncode == 0, done.stdout
     assert "peak memory 0." in done.stdout
-    assert re.search(r"peak processes [1-3] \(limit 6\): python", done.stdout)  # workers may end between two samples
+    # Workers may end between two samples, and a fork of one has its name until it becomes another program.
+    assert re.search(r"peak processes [1-5] \(limit 6\): python", done.stdout)
     assert not list((tmp_path / "tmp").glob("cairn-tests-*"))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +52,22 @@ class Callback:
     def counts(self) -> dict[str, float]:
         """Return the callback's own metrics, which the run stores with each update."""
         return {}
+
+
+class PhaseTimer:
+    """Announces the phases of a run to its callback, and measures their wall time."""
+
+    def __init__(self, callback: Callback) -> None:
+        self.callback = callback
+        self.seconds: dict[str, float] = {}  # the last duration of each phase
+
+    @contextmanager
+    def phase(self, name: str, total: int) -> Iterator[None]:
+        """Announce a phase of `total` units, and measure the block."""
+        self.callback.on_phase(name, total)
+        began = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - began
 
 
 _EVERY_S = 0.25

@@ -7,9 +7,8 @@ same random numbers as an undisturbed one.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from datetime import datetime
 from pathlib import Path
 from shlex import quote
@@ -20,6 +19,7 @@ import torch
 from cairn.agents.agent import policy_interface, require_template
 from cairn.agents.evaluation.report import Report, summarise
 from cairn.agents.models.policy import Policy, load_policy, load_pretrained
+from cairn.agents.rollout.episode import PolicyInterface
 from cairn.agents.rollout.groups import State, without_episodes
 from cairn.agents.rollout.source import EpisodeSource
 from cairn.core.errors import CairnError, DivergedError
@@ -31,7 +31,7 @@ from cairn.core.store import Recorder
 from cairn.envs.registry import closing_env, make, task_ids
 from cairn.trainer.assign_credit import CreditAssigner
 from cairn.trainer.build import build_cluster, build_learner, build_recorder, build_rollout
-from cairn.trainer.callbacks import Callback, RolloutProgressMeter
+from cairn.trainer.callbacks import Callback, PhaseTimer
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.engine import nothing_fits, require_few_failures
 from cairn.trainer.evaluation import EvaluationStopped, play_evaluation, report_metrics
@@ -39,8 +39,6 @@ from cairn.trainer.guards import Action, Alert, CollapseDetector, PolicyCollapse
 from cairn.trainer.hardware import Hardware, set_up_torch
 from cairn.trainer.interrupt import Interrupt
 from cairn.trainer.learner.learner import Learner
-from cairn.trainer.learner.samples import make_samples
-from cairn.trainer.metrics import episode_metrics, staleness_metrics
 from cairn.trainer.pretrained import pretrained_notes
 from cairn.trainer.run.checkpoint import Checkpoint, latest, restore_learner
 from cairn.trainer.run.folder import RunFolder, run_summary
@@ -50,6 +48,7 @@ from cairn.trainer.run.task_split import TaskSplit, split_run_tasks
 from cairn.trainer.samplers.shuffled import TaskSampler
 from cairn.trainer.sft import Imitation, demonstrations, environment_texts
 from cairn.trainer.tracking import Tracking, build_trackers
+from cairn.trainer.update import PolicyUpdate
 
 if TYPE_CHECKING:
     from cairn.trainer.cluster.actors import Cluster
@@ -128,8 +127,10 @@ class Trainer:
         )
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.reports: dict[int, Report] = {}
-        self.seconds: dict[str, float] = {}
+        self.timer = PhaseTimer(callback)
         self.hardware = Hardware()
+        self.trained_tasks: frozenset[str] = frozenset()  # with those of earlier settings, once the run has begun
+        self.lookout = CollapseDetector(config.guards, store.series)  # made again after a rollback
         self.rollbacks = 0  # times that the run went back to a checkpoint
         self.num_tokens = 0  # tokens of the updates' episodes so far
         self.interrupt = Interrupt(callback.on_note)
@@ -163,14 +164,14 @@ class Trainer:
         """Train to the end from a checkpoint, or from the start, and return the run."""
         self.tasks = self._split(checkpoint)
         policy = self._policy(checkpoint)
-        self.interface = policy_interface(self.config.agent, policy)
+        interface = policy_interface(self.config.agent, policy)
         self.callback.on_start(self.folder, run_summary(self.config, policy, self.tasks, self.device))
         self.files.store_facts(policy, self.tasks, checkpoint)
         self.trained_tasks = self.files.trained_tasks(self.tasks)
         for note in pretrained_notes(self.config) if checkpoint is None else ():
             self._note(0, "warning", note)
         imitating = checkpoint is not None and "imitation" in checkpoint.state
-        if (checkpoint is None or imitating) and not self._warm_start(policy, checkpoint):
+        if (checkpoint is None or imitating) and not self._warm_start(policy, interface, checkpoint):
             return Run(self.folder, self.reports, is_finished=False)
         is_new, done = checkpoint is None or imitating, policy.version
         is_evaluated = done in self.reports or not self._evaluates_after(done)
@@ -182,68 +183,58 @@ class Trainer:
         self.num_tokens = 0
         self.lookout = CollapseDetector(self.config.guards, self.store.series)
         # The rollout is built before the first evaluation, so that their back ends can share resources.
-        with closing(learner), closing(self._rollout(policy, None if is_new else checkpoint)) as rollout:
+        with closing(learner), closing(self._rollout(policy, interface, None if is_new else checkpoint)) as rollout:
             if self._evaluates_after(done) and done not in self.reports:
-                self._evaluate(policy)
+                self._evaluate(policy, interface)
             if is_new:
                 self._save(policy, learner, None)
+            parts = PolicyUpdate(
+                config=self.config, rollout=rollout, credit=self.credit, learner=learner, timer=self.timer
+            )
             while done < self.config.trainer.updates and not self.interrupt.is_asked:
-                metrics = self._update(done, rollout, learner)
+                metrics = self._update(done, parts)
                 done += 1
                 self._look_for_collapse(done, metrics)
-                self._evaluate_and_save(policy, learner, rollout)
+                self._evaluate_and_save(policy, interface, learner, rollout)
         return Run(self.folder, self.reports, is_finished=done == self.config.trainer.updates and done in self.reports)
 
     # -- one update -------------------------------------------------------------------------------------------------
 
-    def _update(self, update: int, rollout: EpisodeSource, learner: Learner) -> dict[str, float]:
-        self.seconds = {}
-        with self._timed("rollout", self.config.trainer.groups * self.config.trainer.group_size):
-            meter = RolloutProgressMeter(
-                self.callback, lambda: int(rollout.metrics()["in_flight"]), lambda: rollout.tokens_processed, update
-            )
-            episodes = rollout.next_batch(meter.ended, meter.beat)
-        require_few_failures(self.config, episodes)
-        usable = [e for e in episodes if not e.is_failed]
-        if usable and not any(episode.turns for episode in usable):
-            self._note(update + 1, "nothing learned", nothing_fits(self.config, update + 1, len(usable)))
-        with self._timed("credit", 1):
-            advantage, kept, measured = self.credit.assign(usable)
-            samples = make_samples(usable, advantage, kept)
-        with self._timed("learn", 1):
-            learned = learner.update(samples, derive_seed(self._seed, "learn", update), version=update)
-        learner.policy.version = update + 1
-        rollout.sync_weights(update + 1)
-        before, self.num_tokens = self.num_tokens, rollout.tokens_processed  # includes tokens since the last update
+    def _update(self, number: int, parts: PolicyUpdate) -> dict[str, float]:
+        """Make an update and store its results."""
+        self.timer.seconds.clear()
+        result = parts.run(number, derive_seed(self._seed, "learn", number))
+        if result.is_empty:
+            self._note(number + 1, "nothing learned", nothing_fits(self.config, number + 1, len(result.scored)))
+        before, self.num_tokens = self.num_tokens, parts.rollout.tokens_processed  # with those since the last update
         tokens = self.num_tokens - before
         metrics = {
-            **episode_metrics(episodes),
-            **staleness_metrics(episodes, update),
-            **measured,
-            **learned,
+            **result.metrics,
             "tokens": float(tokens),
-            **rollout.metrics(),
+            **parts.rollout.metrics(),
             **({} if self.cluster is None else {"replaced": float(self.cluster.replaced)}),
             "rollbacks": float(self.rollbacks),
             **self.callback.counts(),
-            **{f"seconds/{k}": v for k, v in self.seconds.items()},
-            "tokens_per_second": tokens / sum(self.seconds.values()),
+            **{f"seconds/{phase}": seconds for phase, seconds in self.timer.seconds.items()},
+            "tokens_per_second": tokens / sum(self.timer.seconds.values()),
             **self.hardware.metrics(),
         }
-        kinds = [self.env.task_type(e.task.task_id) for e in usable]
-        credit = {self.config.credit.method: advantage.tolist()}
-        self.store.add(update + 1, metrics, usable, task_types=kinds, advantages=credit)
-        self.store.add(update + 1, {}, failed := [e for e in episodes if e.is_failed], task_types=[""] * len(failed))
-        self.callback.on_update(update + 1, metrics)
+        kinds = [self.env.task_type(e.task.task_id) for e in result.scored]
+        credit = {self.config.credit.method: result.advantages.tolist()}
+        self.store.add(number + 1, metrics, result.scored, task_types=kinds, advantages=credit)
+        self.store.add(number + 1, {}, result.failed, task_types=[""] * len(result.failed))
+        self.callback.on_update(number + 1, metrics)
         return metrics
 
     def _evaluates_after(self, done: int) -> bool:
         return done in (0, self.config.trainer.updates) or done % self.config.eval.every == 0
 
-    def _evaluate_and_save(self, policy: Policy, learner: Learner, rollout: EpisodeSource) -> None:
+    def _evaluate_and_save(
+        self, policy: Policy, interface: PolicyInterface, learner: Learner, rollout: EpisodeSource
+    ) -> None:
         done = policy.version
         if self._evaluates_after(done) and not self.interrupt.is_asked:  # else after the run is resumed
-            self._evaluate(policy)
+            self._evaluate(policy, interface)
         is_last = done == self.config.trainer.updates
         if is_last or self.interrupt.is_asked or done % self.config.trainer.checkpoint_every == 0:
             self._save(policy, learner, rollout.state_dict())
@@ -307,7 +298,7 @@ class Trainer:
             restore_learner(checkpoint, learner)
         return learner
 
-    def _warm_start(self, policy: Policy, checkpoint: Checkpoint | None) -> bool:
+    def _warm_start(self, policy: Policy, interface: PolicyInterface, checkpoint: Checkpoint | None) -> bool:
         """Train on demonstrations, from the checkpoint of an interrupted warm start if there is one.
 
         Return whether the warm start is complete: an interruption ends it at the next batch, with a checkpoint.
@@ -315,10 +306,10 @@ class Trainer:
         config = self.config.imitation
         if config.episodes == 0:
             return True
-        with self._timed("demonstrate", config.episodes):
+        with self.timer.phase("demonstrate", config.episodes):
             episodes = demonstrations(
                 self.config,
-                self.interface.new_context,
+                interface.new_context,
                 self._demonstrated,
                 self.tasks.held_out,
                 lambda: self.interrupt.is_asked,
@@ -331,7 +322,7 @@ class Trainer:
         if checkpoint is not None:
             restore_learner(checkpoint, imitation.learner)
             imitation.load_state_dict(checkpoint.state["imitation"])
-        with self._timed("imitate", config.epochs):
+        with self.timer.phase("imitate", config.epochs):
             for epoch, metrics in enumerate(imitation.passes(lambda: self.interrupt.is_asked), imitation.epoch + 1):
                 self.callback.on_sft_epoch(epoch, metrics)
                 self.store.add(0, {f"imitation/{name}": value for name, value in metrics.items()})
@@ -344,12 +335,12 @@ class Trainer:
         if episode.is_failed:
             self._note(0, "failed", f"a demonstration of task {episode.task.task_id!r} failed: {episode.ending.detail}")
 
-    def _evaluate(self, policy: Policy) -> None:
+    def _evaluate(self, policy: Policy, interface: PolicyInterface) -> None:
         done, tasks = policy.version, self.tasks.evaluation
         try:
-            with self._timed("evaluate", len(tasks)):
+            with self.timer.phase("evaluate", len(tasks)):
                 episodes = play_evaluation(
-                    self.config, policy, self.interface, tasks, self.callback, lambda: self.interrupt.is_asked
+                    self.config, policy, interface, tasks, self.callback, lambda: self.interrupt.is_asked
                 )
         except EvaluationStopped:
             return
@@ -364,9 +355,9 @@ class Trainer:
     def _order(self) -> TaskSampler:
         return TaskSampler(self.config.env.id, self.tasks.train, self.config.trainer.group_size, self._seed)
 
-    def _rollout(self, policy: Policy, checkpoint: Checkpoint | None) -> EpisodeSource:
+    def _rollout(self, policy: Policy, interface: PolicyInterface, checkpoint: Checkpoint | None) -> EpisodeSource:
         order = self._order()
-        rollout = build_rollout(self.config, policy, self.interface, self.cluster, order)
+        rollout = build_rollout(self.config, policy, interface, self.cluster, order)
         if checkpoint is not None and (state := checkpoint.rollout()) is not None:
             if checkpoint.state.get("order", order.key) != order.key:  # its groups in flight belong to another order
                 self._note(
@@ -382,10 +373,3 @@ class Trainer:
     def _note(self, step: int, kind: str, text: str) -> None:
         self.store.event(step, kind, text)
         self.callback.on_note(text)
-
-    @contextmanager
-    def _timed(self, phase: str, total: int) -> Iterator[None]:
-        self.callback.on_phase(phase, total)
-        began = time.perf_counter()
-        yield
-        self.seconds[phase] = time.perf_counter() - began

@@ -86,7 +86,7 @@ def make_rows(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: 
     ids = np.concatenate([s.ids for s in samples])
     old = np.concatenate([s.old_logprobs for s in samples])
     sequences = np.repeat(np.arange(len(samples)), [len(s.positions) for s in samples])
-    sizes = np.concatenate([np.diff(s.choice_offsets) for s in samples])
+    sizes = np.concatenate([s.allowed.sizes for s in samples])
 
     def tensor(array: np.ndarray, kind: torch.dtype = torch.long) -> torch.Tensor:
         return torch.as_tensor(array, dtype=kind, device=device)
@@ -96,7 +96,7 @@ def make_rows(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: 
         ragged=Ragged.of(lengths, device),
         states_P=tensor(places - 1),
         choice_rows_C=tensor(np.repeat(np.arange(len(sizes)), sizes)),
-        choice_ids_C=tensor(np.concatenate([s.choice_ids for s in samples])),
+        choice_ids_C=tensor(np.concatenate([s.allowed.ids for s in samples])),
         free_rows=tensor(np.flatnonzero(sizes == 0)),
         predictions_D=tensor(np.arange(len(places))),
         targets_D=tensor(ids[places]),

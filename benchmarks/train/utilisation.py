@@ -19,6 +19,7 @@ from cairn.agents.models.packed_attention import NAME
 from cairn.agents.models.policy import Policy
 from cairn.benchmarks.outcome import Row, row
 from cairn.benchmarks.train.steps import make_rows
+from cairn.core.records import Constraint
 from cairn.core.seeding import numpy_generator
 from cairn.trainer.learner.batch import Batch
 from cairn.trainer.learner.learner import logprobs_and_entropy
@@ -169,8 +170,10 @@ def _samples(lengths: list[int], vocab_size: int) -> list[Sample]:
                 old_logprobs=np.full(len(places), -np.log(vocab_size)),
                 advantages=rng.choice([-1.0, 1.0], len(places)),
                 turns=np.zeros(len(places), np.int32),
-                choice_ids=np.empty(0, np.int32),
-                choice_offsets=np.zeros(len(places) + 1, np.int32),
+                allowed=Constraint(
+                    ids=np.empty(0, np.int32),
+                    offsets=np.zeros(len(places) + 1, np.int32),
+                ),
             )
         )
     return out

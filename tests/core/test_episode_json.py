@@ -46,7 +46,7 @@ TURN = Turn(
 )
 BARE = Turn(observation=Observation(text="", anchor=0), reply_text="", action="", reward=0.0)
 EPISODE = Episode(
-    task=Task(env_id="e", task_id="t/\u00e9", split="s", seed=9, payload={"k": [1, None]}),
+    task=Task(env_id="e", task_id="t/\u00e9", split="s", seed=9),
     group_id=4,
     turns=(TURN, BARE),
     ending=Ending.truncated("time"),

@@ -9,8 +9,20 @@ from pathlib import Path
 import pytest
 
 from cairn.core import plugins
-from cairn.core.errors import CairnError, UnknownNameError
-from cairn.core.plugins import POINTS, ExtensionPoint, load_dotted
+from cairn.core.config import Config
+from cairn.core.errors import CairnError, ConfigError, UnknownNameError
+from cairn.core.plugins import POINTS, ExtensionPoint, Plugin, from_function, load_dotted
+
+
+class Numbered(Config):
+    number: int = 1
+
+
+def times(value: int, config: Numbered) -> int:
+    return value * config.number
+
+
+DOTTED = Plugin(Numbered, lambda config, argument: (config.number, argument))
 
 
 @pytest.fixture
@@ -23,7 +35,7 @@ def point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExtensionPoint:
         "__init__": "",
         "_private": "",
         "base": "",
-        "sound": "THING = 'sound'",
+        "sound": f"from {__name__} import DOTTED as THING",
         "two_words": "THING = 2",
         "broken": "raise RuntimeError('imported')",
         "empty": "",
@@ -40,7 +52,7 @@ def test_listing_reads_names_and_imports_nothing(point: ExtensionPoint) -> None:
 
 
 def test_loading_imports_one_module(point: ExtensionPoint) -> None:
-    assert point.load("sound") == "sound"
+    assert point.load("sound") is DOTTED
     assert f"{point.package}.two_words" not in sys.modules
 
 
@@ -55,21 +67,38 @@ def test_an_unknown_plugin_names_the_nearest_and_the_command(point: ExtensionPoi
 
 
 def test_a_dotted_path_needs_no_listing(point: ExtensionPoint) -> None:
-    assert point.load("cairn.core.plugins:POINTS") is POINTS
+    assert point.load(f"{__name__}:DOTTED") is DOTTED
 
 
-@pytest.mark.parametrize(("path", "says"), [("no_such:X", "Cannot import"), ("cairn.core.plugins:X", "has no 'X'")])
+def test_a_constant_of_another_type_is_refused(point: ExtensionPoint) -> None:
+    for name in ("two_words", "cairn.core.plugins:POINTS"):
+        with pytest.raises(
+            CairnError, match=rf"The thing '{name}' must be a cairn.plugins.Plugin\(config, make\), got"
+        ):
+            point.load(name)
+
+
+def test_settings_are_validated_and_passed_with_the_arguments_of_the_point(point: ExtensionPoint) -> None:
+    assert point.build(f"{__name__}:DOTTED", {"number": 2}, "argument") == (2, "argument")
+    with pytest.raises(ConfigError, match=r"thing '.*:DOTTED'.*did you mean 'number'"):
+        point.build(f"{__name__}:DOTTED", {"numbr": 2}, "argument")
+    assert Plugin(Numbered, from_function(times)).make(Numbered())(3) == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "says"), [("no_such:X", "Cannot import"), ("cairn.core.plugins:Absent", "has no 'Absent'")]
+)
 def test_the_error_of_a_wrong_dotted_path_names_the_problem(path: str, says: str) -> None:
     with pytest.raises(CairnError, match=says):
         load_dotted(path)
 
 
 def test_entry_points_are_listed_and_loaded(point: ExtensionPoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = metadata.EntryPoint("outside", "cairn.core.plugins:POINTS", "cairn.things")
+    entry = metadata.EntryPoint("outside", f"{__name__}:DOTTED", "cairn.things")
     monkeypatch.setattr(plugins, "_entry_points", lambda group: (entry,) if group == "cairn.things" else ())
     assert "outside" in point.ids()
-    assert point.places()["outside"] == "cairn.core.plugins:POINTS"
-    assert point.load("outside") is POINTS
+    assert point.places()["outside"] == f"{__name__}:DOTTED"
+    assert point.load("outside") is DOTTED
 
 
 def test_folders_are_plugins_at_points_with_a_leaf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_pages_import_public_modules_only(page: Path) -> None:
 
 @pytest.mark.parametrize("file", [*sorted((ROOT / "examples").glob("*.py")), *TEMPLATES], ids=lambda file: file.name)
 def test_examples_and_templates_import_public_modules_only(file: Path) -> None:
-    assert not private(file.read_text(encoding="utf-8").replace("$", "_"))
+    assert not private(re.sub(r"\$\{?(\w+)\}?", r"\1", file.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("home", HOMES)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cairn.core.errors import ConfigError
+from cairn.core.plugins import Plugin
 from cairn.trainer.callbacks import Callback
 from cairn.trainer.config import RunConfig, load_run_config
 from cairn.trainer.trackers.base import TrackedRun, Tracker, TrackerConfig
@@ -34,6 +35,9 @@ class Keeps(Tracker):
 
     def close(self, *, has_failed: bool) -> None:
         self.kept.append(("close", has_failed))
+
+
+KEEPS = Plugin(TrackerConfig, Keeps)
 
 
 class NoLogin(Keeps):
@@ -147,7 +151,7 @@ def test_tensorboard_is_on_unless_it_is_turned_off(tmp_path: Path) -> None:
 
 
 def test_a_table_turns_a_tracker_on(tmp_path: Path) -> None:
-    place = f"{__name__}:Keeps"
+    place = f"{__name__}:KEEPS"
     found = build_trackers(config({place: {}}), tmp_path)
     assert list(found) == ["tensorboard", place]
     keeps = found[place]

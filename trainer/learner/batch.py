@@ -51,7 +51,7 @@ def make_batch(samples: Sequence[Sample], weights: Sequence[np.ndarray], device:
     """Return samples as a forest; `weights` has one array [D] per sample."""
     tree = make_tree([s.context for s in samples])
     states = np.concatenate([nodes[s.positions - 1] for s, nodes in zip(samples, tree.nodes, strict=True)])
-    rows, allowed = _predictions(states, [choice for s in samples for choice in s.choices()])
+    rows, allowed = _predictions(states, [ids for s in samples for ids in s.allowed.split()])
     sizes = [len(ids) for _, ids in allowed]
     sequences = np.repeat(np.arange(len(samples)), [len(s.positions) for s in samples])
     groups = np.unique(np.array([s.group for s in samples]), return_inverse=True)[1]

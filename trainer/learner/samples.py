@@ -12,13 +12,12 @@ Worked example, two turns of one transcript (p: prompt, r: reply, f: a forced re
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from cairn.core.records import Episode, IntArray, Turn
+from cairn.core.records import Constraint, Episode, IntArray, Turn
 from cairn.core.table import Flags, Floats
 
 
@@ -31,8 +30,7 @@ class Sample:
     old_logprobs: Floats  # [D] at sampling time, or recomputed before the update
     advantages: Floats  # [D]
     turns: IntArray  # [D] the turn of each position, counted from 0 in this sequence
-    choice_ids: IntArray  # [sum of choices] allowed ids
-    choice_offsets: IntArray  # [D + 1]; an empty range: the whole vocabulary was allowed
+    allowed: Constraint  # the allowed ids at each of the D positions
     group: int = 0  # of the episode
     versions: IntArray | None = None  # [D] weight versions at sampling time; None: not sampled from the trained policy
     sampled_logprobs: Floats | None = None  # [D] if `old_logprobs` were recomputed since; None: `old_logprobs`
@@ -47,11 +45,6 @@ class Sample:
     def context(self) -> IntArray:
         """The model's input: the ids before the last decided one."""
         return self.ids[: self.positions[-1]]
-
-    def choices(self) -> list[IntArray]:
-        """Return the allowed ids at each position."""
-        ends = self.choice_offsets.tolist()
-        return [self.choice_ids[start:stop] for start, stop in itertools.pairwise(ends)]
 
 
 def make_samples(episodes: Sequence[Episode], advantages: Floats, learned: Flags | None = None) -> list[Sample]:
@@ -89,40 +82,31 @@ def merged(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 def _sample(turns: Sequence[Turn], advantages: Floats, learned: Flags, group: int) -> Sample:
     ids: list[IntArray] = []
-    positions, old, rows, choices, versions = [], [], [], [], []
+    positions, old, rows, versions = [], [], [], []
+    allowed: list[Constraint] = []
     length = 0
     for row, (turn, is_learned) in enumerate(zip(turns, learned, strict=True)):
         if turn.prompt_ids is None or turn.reply_ids is None or turn.reply_logprobs is None:
             raise ValueError(f"a turn without token ids cannot be trained on (action {turn.action[:80]!r})")
         ids += [turn.prompt_ids, turn.reply_ids]
         length += len(turn.prompt_ids)
-        for i, allowed in enumerate(_allowed(turn)):
-            if is_learned and len(allowed) != 1:
-                positions.append(length + i)
-                old.append(float(turn.reply_logprobs[i]))
-                rows.append(row)
-                choices.append(allowed)
-                versions.append(-1 if turn.policy_version is None else turn.policy_version)
+        choices = Constraint.free(len(turn.reply_ids)) if turn.constraint is None else turn.constraint
+        is_decided = (choices.sizes != 1) & is_learned
+        decided = np.flatnonzero(is_decided)
+        positions.append(length + decided)
+        old.append(turn.reply_logprobs[decided])
+        rows.append(np.full(len(decided), row))
+        allowed.append(choices.where(is_decided))
+        versions.append(np.full(len(decided), -1 if turn.policy_version is None else turn.policy_version))
         length += len(turn.reply_ids)
+    row_of_position = np.concatenate(rows)
     return Sample(
         ids=np.concatenate(ids),
-        positions=np.array(positions, np.int32),
-        old_logprobs=np.array(old, np.float64),
-        advantages=np.asarray(advantages, np.float64)[np.array(rows, np.int64)],
-        turns=np.array(rows, np.int32),
-        choice_ids=np.concatenate([np.empty(0, np.int32), *choices]).astype(np.int32),
-        choice_offsets=np.cumsum([0, *(len(c) for c in choices)]).astype(np.int32),
+        positions=np.concatenate(positions).astype(np.int32),
+        old_logprobs=np.concatenate(old).astype(np.float64),
+        advantages=np.asarray(advantages, np.float64)[row_of_position],
+        turns=row_of_position.astype(np.int32),
+        allowed=Constraint.concatenate(allowed),
         group=group,
-        versions=np.array(versions, np.int32),
+        versions=np.concatenate(versions).astype(np.int32),
     )
-
-
-def _allowed(turn: Turn) -> Iterator[IntArray]:
-    """Yield the allowed ids of each reply token; empty: all."""
-    assert turn.reply_ids is not None
-    for i in range(len(turn.reply_ids)):
-        if turn.constraint is None:
-            yield np.empty(0, np.int32)
-        else:
-            offsets = turn.constraint.offsets
-            yield turn.constraint.ids[offsets[i] : offsets[i + 1]]

@@ -18,7 +18,7 @@ class ImitateConfig(Config):
     """Settings of imitation (none)."""
 
 
-def imitate(inputs: LossInputs, _: ImitateConfig) -> LossOutput:
+def imitate(inputs: LossInputs, config: ImitateConfig) -> LossOutput:
     """Return the loss of each token; it clips none."""
     is_clipped_D = torch.zeros_like(inputs.logprobs_D, dtype=torch.bool)
     return LossOutput(-inputs.advantages_D * inputs.logprobs_D, is_clipped_D)

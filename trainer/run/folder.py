@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,11 @@ class RunFolder:
     note: Note
     accept_env_version: bool = False
 
+    @cached_property
+    def prompts(self) -> dict[str, str]:
+        """The hashes of the prompts' texts, read once."""
+        return prompt_hashes(self.config.agent)
+
     def newest_checkpoint(self) -> Checkpoint | None:
         """Return the newest intact checkpoint, and delete later entries of the store.
 
@@ -97,7 +103,7 @@ class RunFolder:
             "configs": history,
             "tasks": split.to_dict(),
             "declared": declarations(self.env),
-            "prompts": prompt_hashes(self.config.agent),
+            "prompts": self.prompts,
             "versions": versions(),
             "parameters": policy.num_parameters,
             "trainable": policy.num_trainable,
@@ -130,7 +136,7 @@ class RunFolder:
         )
         state = {
             "config": self.config.model_dump(),
-            "prompts": prompt_hashes(self.config.agent),
+            "prompts": self.prompts,
             "training": listed.to_dict(),
         }
         keep = self.config.trainer.keep_checkpoints
@@ -155,7 +161,7 @@ class RunFolder:
         refuse_late_changes(meta, self.config, str(self.path))
         if not self.accept_env_version:
             refuse_other_env(meta, self.env.version, str(self.path), self.config.env.id)
-        require_same_prompts(prompt_hashes(self.config.agent), found.state.get("prompts", {}), str(found.folder))
+        require_same_prompts(self.prompts, found.state.get("prompts", {}), str(found.folder))
 
 
 def run_summary(config: RunConfig, policy: Policy, split: TaskSplit, device: str) -> dict[str, str]:

@@ -40,7 +40,7 @@ def test_with_a_constraint_only_decisions_are_trained_on() -> None:
     (sample,) = make_samples([shown(constrain=True)], np.ones(2))
     decided = [ENCODER.decode([int(sample.ids[place])]) for place in sample.positions]
     assert [text.strip() for text in decided] == ["take", "red"]
-    assert np.diff(sample.choice_offsets).tolist() == [2, 6]
+    assert sample.allowed.sizes.tolist() == [2, 6]
     assert sample.old_logprobs.tolist() == [0.0, 0.0]
 
 
@@ -48,7 +48,7 @@ def test_without_a_constraint_every_reply_token_is_trained_on() -> None:
     (sample,) = make_samples([shown(constrain=False)], np.ones(2))
     replies = sum(len(turn.reply_ids) for turn in shown(constrain=False).turns if turn.reply_ids is not None)
     assert len(sample.positions) == replies
-    assert len(sample.choice_ids) == 0
+    assert len(sample.allowed.ids) == 0
 
 
 def test_an_action_that_is_not_admissible_is_shown_without_a_constraint() -> None:

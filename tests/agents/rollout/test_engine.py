@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from cairn.agents.backends.hf import HFBackend
+from cairn.agents.backends.hf import HFBackend, HFConfig
 from cairn.agents.config import SamplingConfig
 from cairn.agents.context.base import Context, Prompt
 from cairn.agents.context.transcript import Transcript, TranscriptConfig
@@ -94,7 +94,7 @@ def engine(
     **sampling: Any,
 ) -> Engine:
     return Engine(
-        Watched(shared(), SamplingConfig(slots=slots, **sampling)),
+        Watched(HFConfig(), shared(), SamplingConfig(slots=slots, **sampling)),
         EnvPool(f"{env.__module__}:{env.__qualname__}", {}, PoolConfig(size=slots)),
         PolicyInterface(new_context=new_context, decode=shared().encoder.decode, constrain=constrain),
         retries=retries,

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cairn.core.records import Constraint
 from cairn.trainer.learner.batch import Batch, make_batch, micro_batches
 from cairn.trainer.learner.samples import Sample
 
@@ -25,8 +26,10 @@ def sample(ids: list[int], places: list[int], choices: list[list[int]] | None = 
         advantages=np.full(len(places), float(len(ids))),
         turns=np.arange(len(places), dtype=np.int32) // 2 * 2,
         group=ids[0],
-        choice_ids=np.array([i for c in allowed for i in c], np.int32),
-        choice_offsets=np.cumsum([0, *map(len, allowed)]).astype(np.int32),
+        allowed=Constraint(
+            ids=np.array([i for c in allowed for i in c], np.int32),
+            offsets=np.cumsum([0, *map(len, allowed)]).astype(np.int32),
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from cairn.agents.models.lora import LoraConfig, add_lora, trained
 from cairn.agents.models.policy import Policy
 from cairn.core.errors import ConfigError, DivergedError
 from cairn.core.plugin_config import PluginConfig
+from cairn.core.records import Constraint
 from cairn.trainer.learner.batch import make_batch
 from cairn.trainer.learner.learner import Learner, LearnerConfig, logprobs_and_entropy, loss_weights
 from cairn.trainer.learner.optimizers import OptimizerConfig
@@ -39,8 +40,10 @@ def sample(seed: int, length: int, *, is_constrained: bool, advantage: float = 1
         old_logprobs=rng.uniform(-3, -1, len(places)),
         advantages=advantage * rng.uniform(0.5, 1.5, len(places)),
         turns=np.zeros(len(places), np.int32),
-        choice_ids=np.concatenate(kept).astype(np.int32),
-        choice_offsets=np.cumsum([0, *map(len, kept)]).astype(np.int32),
+        allowed=Constraint(
+            ids=np.concatenate(kept).astype(np.int32),
+            offsets=np.cumsum([0, *map(len, kept)]).astype(np.int32),
+        ),
     )
 
 
@@ -65,7 +68,7 @@ def expected(of: Policy, samples: list[Sample], temperature: float = 1.0) -> tup
     for one, logits in zip(samples, reference_logits(of.model, [s.ids.tolist() for s in samples]), strict=True):
         for i, place in enumerate(one.positions):
             row = (logits[place - 1] / temperature).numpy()
-            allowed = one.choice_ids[one.choice_offsets[i] : one.choice_offsets[i + 1]]
+            allowed = one.allowed.ids[one.allowed.offsets[i] : one.allowed.offsets[i + 1]]
             ids = allowed if len(allowed) else np.arange(len(row))
             p = np.exp(row[ids] - row[ids].max())
             p /= p.sum()
@@ -107,8 +110,8 @@ def turns(seed: int, *, is_constrained: bool) -> list[Sample]:
         ids = np.concatenate([whole.ids[:fork], other.ids[fork:]])
         for length in range(8, 41, 8):
             kept = slice(length // 2 - 2, length // 2)  # each turn decides two ids
-            offsets = (whole if length <= fork else other).choice_offsets
-            choices = (whole if length <= fork else other).choice_ids[offsets[kept.start] : offsets[kept.stop]]
+            offsets = (whole if length <= fork else other).allowed.offsets
+            choices = (whole if length <= fork else other).allowed.ids[offsets[kept.start] : offsets[kept.stop]]
             out.append(
                 Sample(
                     ids=ids[:length],
@@ -116,8 +119,10 @@ def turns(seed: int, *, is_constrained: bool) -> list[Sample]:
                     old_logprobs=whole.old_logprobs[kept],
                     advantages=whole.advantages[kept] + episode,
                     turns=whole.turns[kept],
-                    choice_ids=choices,
-                    choice_offsets=offsets[kept.start : kept.stop + 1] - offsets[kept.start],
+                    allowed=Constraint(
+                        ids=choices,
+                        offsets=offsets[kept.start : kept.stop + 1] - offsets[kept.start],
+                    ),
                 )
             )
     return out
@@ -135,7 +140,7 @@ def reference_gradients(samples: list[Sample], entropy_weight: float) -> tuple[f
         logits = plain(input_ids=torch.as_tensor(one.ids).long()[None]).logits[0]
         loss = torch.zeros(())
         for i, place in enumerate(one.positions):
-            allowed = one.choice_ids[one.choice_offsets[i] : one.choice_offsets[i + 1]]
+            allowed = one.allowed.ids[one.allowed.offsets[i] : one.allowed.offsets[i + 1]]
             ids = torch.as_tensor(allowed if len(allowed) else np.arange(logits.shape[-1])).long()
             logprobs = torch.log_softmax(logits[place - 1, ids], -1)
             chosen = logprobs[int((ids == int(one.ids[place])).nonzero())]
@@ -168,7 +173,7 @@ def test_the_allowed_ids_share_all_probability() -> None:
     for member in range(4):
         ids = one.ids.copy()
         for i, place in enumerate(one.positions):
-            ids[place] = one.choice_ids[one.choice_offsets[i] + member]
+            ids[place] = one.allowed.ids[one.allowed.offsets[i] + member]
         batch = make_batch([one], loss_weights([one], "token"), CPU)
         asked = replace(batch, targets_D=torch.as_tensor(ids[one.positions], dtype=torch.long))
         with torch.no_grad():
@@ -179,8 +184,10 @@ def test_the_allowed_ids_share_all_probability() -> None:
 def test_entropy_of_two_choices_by_hand() -> None:
     one = replace(
         sample(0, 2, is_constrained=False),
-        choice_ids=np.array([7, 9], np.int32),
-        choice_offsets=np.array([0, 2], np.int32),
+        allowed=Constraint(
+            ids=np.array([7, 9], np.int32),
+            offsets=np.array([0, 2], np.int32),
+        ),
         ids=np.array([5, 9], np.int32),
     )
     logprobs, entropies = computed(shared(), [one])

@@ -44,11 +44,12 @@ def episode(*turns: Turn) -> Episode:
     return Episode(task=task, group_id=0, turns=turns, ending=Ending.terminated(), score=1.0, success=True)
 
 
-UNLISTED = ("group", "versions", "sampled_logprobs", "is_weights")
+UNLISTED = ("allowed", "group", "versions", "sampled_logprobs", "is_weights")
 
 
 def lists(sample: Sample) -> dict[str, list[float]]:
-    return {name: getattr(sample, name).tolist() for name in Sample.__dataclass_fields__ if name not in UNLISTED}
+    listed = {name: getattr(sample, name).tolist() for name in Sample.__dataclass_fields__ if name not in UNLISTED}
+    return {**listed, "choice_ids": sample.allowed.ids.tolist(), "choice_offsets": sample.allowed.offsets.tolist()}
 
 
 def test_one_free_turn() -> None:
@@ -200,7 +201,7 @@ def test_tokens_after_the_last_decision_are_not_computed() -> None:
     constrained = turn([10, 11], [20, 21, 2], [-0.5, 0.0, 0.0], allowed=[[20, 30], [21], [2]])
     (sample,) = make_samples([episode(constrained)], np.array([1.0]))
     assert sample.context.tolist() == [10, 11]  # the state behind 11 predicts 20
-    assert [ids.tolist() for ids in sample.choices()] == [[20, 30]]
+    assert [ids.tolist() for ids in sample.allowed.split()] == [[20, 30]]
 
 
 def test_choices_of_free_and_constrained_places() -> None:
@@ -209,4 +210,4 @@ def test_choices_of_free_and_constrained_places() -> None:
         turn([12], [22, 23], [-0.25, -0.75], extends=True, allowed=[[22, 9], [23, 8]]),
     )
     (sample,) = make_samples([episode(first, second)], np.array([1.0, 1.0]))
-    assert [ids.tolist() for ids in sample.choices()] == [[], [22, 9], [23, 8]]
+    assert [ids.tolist() for ids in sample.allowed.split()] == [[], [22, 9], [23, 8]]

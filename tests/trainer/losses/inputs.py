@@ -13,8 +13,12 @@ from cairn.trainer.losses.base import LossInputs
 def loss_inputs(
     logprobs_D: Tensor, old_logprobs_D: Tensor, advantages_D: Tensor, sequences: Sequence[int] | None = None
 ) -> LossInputs:
-    """Return inputs without a reference, each token in a sequence of its own unless `sequences` are given."""
-    sequences_D = torch.arange(len(logprobs_D)) if sequences is None else torch.tensor(sequences, dtype=torch.long)
+    """Return inputs without a reference.
+
+    `sequences`: rising numbers, equal for the tokens of a sequence; None: each token has its own.
+    """
+    numbers = range(len(logprobs_D)) if sequences is None else sequences
+    sequences_D = torch.unique(torch.tensor(numbers, dtype=torch.long), return_inverse=True)[1]  # without gaps
     return LossInputs(
         logprobs_D=logprobs_D,
         old_logprobs_D=old_logprobs_D,
