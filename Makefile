@@ -11,7 +11,7 @@ FOLDERS := src/cairn tests examples
 # Compiled tests are kept: each process of a test run would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help train sweep programs test test-all test-vllm check lint types pages fix bench docs site
+.PHONY: help train sweep programs test test-all test-vllm gpu gpu-wheels check lint types pages fix bench docs site
 
 help:
 	@echo "make train      train the quick-start policy (DATA=dir: on ALFWorld's games from dir)"
@@ -19,6 +19,7 @@ help:
 	@echo "make test       the tests of every change, in under ten minutes"
 	@echo "make test-all   all tests, the slow ones too"
 	@echo "make test-vllm  the tests of sampling with vLLM, in an environment of their own"
+	@echo "make gpu        the tests and measurements that need a GPU, in under eight minutes"
 	@echo "make check      format, lint, types, architecture, generated pages"
 	@echo "make fix        repair format and lint"
 	@echo "make bench      the benchmarks (NAME=name: one of them)"
@@ -73,6 +74,14 @@ test-all: $(READY) programs
 
 test-vllm: .venv-vllm/installed
 	.venv-vllm/bin/python -m pytest -m vllm --memory-limit 6
+
+# On a machine with a GPU, with its own Python and torch. Where the registry cannot be reached, carry .gpu/wheels there.
+gpu:
+	PYTHONPATH=src:. $(PYTHON) -m cairn.benchmarks.gpu
+
+# For another machine, whose Python has this version.
+gpu-wheels: $(READY)
+	$(BIN)/python -m cairn.benchmarks.gpu --download 3.12
 
 check: lint types pages
 	$(BIN)/python -m pytest tests/test_architecture.py

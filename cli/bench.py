@@ -29,6 +29,7 @@ def bench(
     env: Annotated[str | None, typer.Option(help="For envs: which environment; default: household.")] = None,
     speed: Annotated[bool, typer.Option("--speed", help="For credit: times.")] = False,
     factorial: Annotated[bool, typer.Option("--factorial", help="For credit: all combinations of slots.")] = False,
+    gpu: Annotated[bool, typer.Option("--gpu", help="For train and rollout: only what needs a GPU.")] = False,
     out: Annotated[Path | None, typer.Option(help="For credit: a folder for all numbers and the figure.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Under 45 s: for a look, not for a claim.")] = False,
     as_json: Json = False,
@@ -36,7 +37,13 @@ def bench(
     """Run benchmarks; exit status 1 if a bar is not met."""
     from cairn import benchmarks
 
-    given: dict[str, object] = {"env": env, "speed": speed or None, "factorial": factorial or None, "out": out}
+    given: dict[str, object] = {
+        "env": env,
+        "speed": speed or None,
+        "factorial": factorial or None,
+        "gpu": gpu or None,
+        "out": out,
+    }
     options = {key: value for key, value in given.items() if value is not None}
     rows = []
     chosen = _chosen(name, Path(benchmarks.__path__[0]))

@@ -12,6 +12,7 @@ import torch
 from cairn.benchmarks.outcome import Measurement, Row, row
 from cairn.benchmarks.process import in_forked_process, print_progress
 from cairn.benchmarks.quickstart import environment, fresh_policy
+from cairn.benchmarks.rollout import on_gpu
 from cairn.benchmarks.rollout.episodes import prompts
 from cairn.benchmarks.rollout.ways import Timed, by_backend, by_generate
 
@@ -19,8 +20,13 @@ CONTEXTS = {"transcript": ("append-only context", ">= 3"), "window": ("window co
 EPISODES, REPLY_TOKENS = 64, 8
 
 
-def run(quick: bool = False) -> Measurement:
-    """Measure each side in a separate process; `quick` plays fewer turns and takes under 45 s."""
+def run(quick: bool = False, gpu: bool = False) -> Measurement:
+    """Measure each side in a separate process; `quick` plays fewer turns and takes under 45 s.
+
+    `gpu`: only sampling on a GPU, see `on_gpu`.
+    """
+    if gpu:
+        return Measurement(rows=on_gpu.rows())
     return Measurement(rows=[line for name in CONTEXTS for line in _context(name, 2 if quick else 10)])
 
 

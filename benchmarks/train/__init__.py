@@ -20,8 +20,13 @@ from cairn.benchmarks.train.steps import Measured, measure
 FEWER_TOKENS, FASTER, PADDING = 3.0, 2.0, 0.05
 
 
-def run(quick: bool = False) -> Measurement:
-    """Measure; `quick` has fewer and shorter episodes, one step, no TRL, and takes under 45 s."""
+def run(quick: bool = False, gpu: bool = False) -> Measurement:
+    """Measure; `quick` has fewer and shorter episodes, one step, no TRL, and takes under 45 s.
+
+    `gpu`: only the utilisation of a GPU.
+    """
+    if gpu:
+        return Measurement(rows=utilisation.rows(quick))
     shared, tables = _shared_prefixes(quick)
     compared, more = side_by_side.compare(quick)
     return Measurement(rows=[*compared, *in_forked_process(utilisation.rows, quick), *shared], tables=[*more, *tables])

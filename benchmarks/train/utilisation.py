@@ -58,6 +58,17 @@ LARGE: dict[str, Any] = {  # Any: the arguments of transformers
     "tie_word_embeddings": True,
 }
 
+TINY: dict[str, Any] = {  # for tests of the scripts  # Any: as above
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "vocab_size": 200,
+    "max_position_embeddings": 512,
+    "tie_word_embeddings": True,
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class StepShape:
@@ -90,6 +101,12 @@ def rows(quick: bool) -> list[Row]:
             row(f"{how}, peak memory of the device", torch.cuda.max_memory_allocated() / 2**20, "MB"),
         ]
     return out
+
+
+def tiny_rows() -> list[Row]:
+    """Return the time of a step of a tiny model on the CPU: a test of the measurement."""
+    rate, seconds = measure(TINY, [64] * _SEQUENCES, False, 1, "cpu")
+    return [row("train: tiny step", seconds, "s"), row("train: tiny step, model FLOPs per second", rate, "FLOP/s")]
 
 
 def peak_of(device: str) -> float | None:
