@@ -65,6 +65,12 @@ class SlotCache:
             for tensor in (keys, values):
                 tensor[target, :, :length] = tensor[source, :, :length]
 
+    def views(self, layer: int, slots: Sequence[int], lengths: Sequence[int]) -> list[tuple[Tensor, Tensor]]:
+        """Return the first keys and values of each slot, [1, H, length, D] each, without a copy."""
+        keys, values = self._layers[layer]
+        parts = zip(slots, lengths, strict=True)
+        return [(keys[slot : slot + 1, :, :length], values[slot : slot + 1, :, :length]) for slot, length in parts]
+
     def read(self, layer: int, slots_S: Tensor | None, length: int) -> tuple[Tensor, Tensor]:
         """Return keys and values [S, H, length, D] of the slots (None: all of them)."""
         keys, values = (tensor[:, :, :length] for tensor in self._layers[layer])
@@ -78,7 +84,8 @@ class Stack:
     num_blocks: int
     num_queries: int  # Q
     num_keys: int  # K
-    mask: Tensor | None  # [B, 1, Q, K], True where a query attends; None: causal
+    mask: Tensor | None  # [B, 1, Q, K], True where a query attends; None: see `is_causal`
+    is_causal: bool = False  # query i attends to the keys up to i; else, without a mask, to all keys
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,22 @@ class CachedKeys:
         """Return the one stack's keys and values [B, H, T, D]."""
         self.cache.write(layer, self.slots_N, self.positions_N, keys_NHD, values_NHD)
         return [self.cache.read(layer, self.slots_B, self.length)]
+
+
+@dataclass(frozen=True)
+class SlotViews:
+    """Attends to each slot's part of a cache, without padding or copies; new tokens are written to it first."""
+
+    cache: SlotCache
+    slots_N: Tensor
+    positions_N: Tensor
+    slots: Sequence[int]  # of the stacks, which have one block each
+    lengths: Sequence[int]  # K of each stack
+
+    def look(self, layer: int, keys_NHD: Tensor, values_NHD: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Return each slot's keys and values [1, H, K, D]."""
+        self.cache.write(layer, self.slots_N, self.positions_N, keys_NHD, values_NHD)
+        return self.cache.views(layer, self.slots, self.lengths)
 
 
 @dataclass(frozen=True)
@@ -118,7 +141,7 @@ class Ragged:
     stacks: Sequence[Stack]
     queries_M: Tensor  # token of each query; padding repeats a token
     outputs_N: Tensor  # query of each token
-    keys: CachedKeys | OwnKeys
+    keys: CachedKeys | SlotViews | OwnKeys
 
     @classmethod
     def of(cls, lengths: Sequence[int], device: torch.device) -> Ragged:
@@ -141,12 +164,12 @@ class Ragged:
                 first = num_queries + row * queries_BQ.shape[1]
                 outputs_N[block.start : block.stop] = np.arange(first, first + block.num_queries)
             num_queries += queries_BQ.size
-            mask = None
-            if not blocks[0].is_chain:
+            mask, is_causal = None, blocks[0].is_chain
+            if not is_causal:
                 mask = _is_ancestor(
                     torch.as_tensor(keys_BK, device=device), torch.as_tensor(queries_BQ, device=device), ends_N
                 )
-            stacks.append(Stack(len(blocks), queries_BQ.shape[1], keys_BK.shape[1], mask))
+            stacks.append(Stack(len(blocks), queries_BQ.shape[1], keys_BK.shape[1], mask, is_causal))
             queries.append(queries_BQ.ravel())
             keys.append(np.minimum(keys_BK, len(positions_N) - 1).ravel())
         return cls(
@@ -164,7 +187,15 @@ class Ragged:
     def continuing(
         cls, cache: SlotCache, slots: Sequence[int], starts: Sequence[int], lengths: Sequence[int], device: torch.device
     ) -> Ragged:
-        """Build the pattern of new tokens that begin at `starts` in their slots, one block per slot.
+        """Build the pattern of new tokens that begin at `starts` in their slots, one block per slot."""
+        build = cls.by_slot if device.type == "cpu" else cls.padded  # a GPU prefers one large call to many small ones
+        return build(cache, slots, starts, lengths, device)
+
+    @classmethod
+    def padded(
+        cls, cache: SlotCache, slots: Sequence[int], starts: Sequence[int], lengths: Sequence[int], device: torch.device
+    ) -> Ragged:
+        """Build the pattern of `continuing` with all blocks in one call, padded to the longest.
 
         If at least half of the slots have new tokens, the others get an idle block: a view of the whole cache is
         cheaper than a copy of a part.
@@ -190,10 +221,38 @@ class Ragged:
             keys=CachedKeys(cache, rows_N if slots_B is None else slots_B[rows_N], positions_N, slots_B, length),
         )
 
+    @classmethod
+    def by_slot(
+        cls, cache: SlotCache, slots: Sequence[int], starts: Sequence[int], lengths: Sequence[int], device: torch.device
+    ) -> Ragged:
+        """Build the pattern of `continuing` with a call for each slot, on a view of its keys and values."""
+        stops = [start + length for start, length in zip(starts, lengths, strict=True)]
+        cache.reserve(max(stops))
+        spans = list(zip(starts, stops, strict=True))
+        positions_N = torch.cat([torch.arange(start, stop, device=device) for start, stop in spans])
+        slots_N = torch.repeat_interleave(torch.tensor(slots, device=device), torch.tensor(lengths, device=device))
+        tokens_N = torch.arange(len(positions_N), device=device)
+        return cls(
+            positions_N=positions_N,
+            stacks=[_span(start, stop, device) for start, stop in spans],
+            queries_M=tokens_N,
+            outputs_N=tokens_N,
+            keys=SlotViews(cache, slots_N, positions_N, slots, stops),
+        )
+
     @property
     def padding(self) -> int:
         """Number of padding queries."""
         return len(self.queries_M) - len(self.positions_N)
+
+
+def _span(start: int, stop: int, device: torch.device) -> Stack:
+    """Return the block of tokens `start` to `stop` of a slot, which attend to the slot's tokens up to themselves."""
+    num_queries = stop - start
+    mask = None
+    if start and num_queries > 1:
+        mask = torch.ones(1, 1, num_queries, stop, dtype=torch.bool, device=device).tril(start)
+    return Stack(1, num_queries, stop, mask, is_causal=not start)
 
 
 def _padded(blocks: Sequence[Block], padding: int) -> tuple[np.ndarray, np.ndarray]:
@@ -241,13 +300,13 @@ def _attend(
     queries = _gathered(query_NHD, ragged.queries_M, [(s.num_blocks, s.num_queries) for s in ragged.stacks])
     outs = []
     for stack, query_BHQD, (keys, values) in zip(ragged.stacks, queries, looked_at, strict=True):
-        out_BHQD = _attention(query_BHQD, keys, values, stack.mask, dropout, scaling)
+        out_BHQD = _attention(query_BHQD, keys, values, stack, dropout, scaling)
         outs.append(out_BHQD.transpose(1, 2).flatten(0, 1).flatten(1))
     return torch.cat(outs).index_select(0, ragged.outputs_N).view(query_NHD.shape)[None], None
 
 
 def _attention(
-    query_BHQD: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float, scaling: float | None
+    query_BHQD: Tensor, keys: Tensor, values: Tensor, stack: Stack, dropout: float, scaling: float | None
 ) -> Tensor:
     """Return attention [B, H, Q, D] over keys and values [B, G, K, D].
 
@@ -255,12 +314,12 @@ def _attention(
     the memory-efficient kernel does not support shared heads, and torch's fallback stores all scores. cuDNN is excluded
     there because it makes a plan for every shape, and each sampling step has a different one (docs/log.md).
     """
-    if mask is not None and query_BHQD.is_cuda:
+    if stack.mask is not None and query_BHQD.is_cuda:
         with sdpa_kernel(_GPU_KERNELS):
-            return grouped_attention(query_BHQD, keys, values, mask, dropout, scaling)
+            return grouped_attention(query_BHQD, keys, values, stack.mask, dropout, scaling)
     is_shared = query_BHQD.shape[1] != keys.shape[1]
     return F.scaled_dot_product_attention(
-        query_BHQD, keys, values, mask, dropout, mask is None, scale=scaling, enable_gqa=is_shared
+        query_BHQD, keys, values, stack.mask, dropout, stack.is_causal, scale=scaling, enable_gqa=is_shared
     )
 
 

@@ -71,8 +71,12 @@ def test_whole_sequences_end_to_end(model: Any) -> None:
     assert_close(found, reference_logits(model, rows()))
 
 
+BOTH_WAYS = pytest.mark.parametrize("continuing", [Ragged.by_slot, Ragged.padded], ids=["by slot", "padded"])
+
+
+@BOTH_WAYS
 @pytest.mark.parametrize("stretch", [1, 3, 64])
-def test_stretches_over_a_cache(model: Any, stretch: int) -> None:
+def test_stretches_over_a_cache(model: Any, stretch: int, continuing: Any) -> None:
     """Four slots of six, in an order of their own, fed piece by piece; pieces of unequal length share a pass."""
     slots, cache, whole = [4, 0, 5, 2], SlotCache(6), rows()
     done, found = [0] * len(whole), [torch.empty(0, 97)] * len(whole)
@@ -80,38 +84,41 @@ def test_stretches_over_a_cache(model: Any, stretch: int) -> None:
         busy = [i for i, row in enumerate(whole) if done[i] < len(row)]
         pieces = [whole[i][done[i] : done[i] + stretch + i] for i in busy]
         where, starts = [slots[i] for i in busy], [done[i] for i in busy]
-        ragged = Ragged.continuing(cache, where, starts, [len(p) for p in pieces], CPU)
+        ragged = continuing(cache, where, starts, [len(p) for p in pieces], CPU)
         for i, piece, out in zip(busy, pieces, ragged_logits(model, pieces, ragged), strict=True):
             done[i] += len(piece)
             found[i] = torch.cat([found[i], out])
     assert_close(found, reference_logits(model, whole))
 
 
-def test_a_cache_whose_every_slot_is_asked(model: Any) -> None:
+@BOTH_WAYS
+def test_a_cache_whose_every_slot_is_asked(model: Any, continuing: Any) -> None:
     cache, whole = SlotCache(len(LENGTHS)), rows()
     first, rest = [row[:1] for row in whole], [row[1:] or [9] for row in whole]
     slots = list(range(len(whole)))
-    ragged_logits(model, first, Ragged.continuing(cache, slots, [0] * 4, [1] * 4, CPU))
-    found = ragged_logits(model, rest, Ragged.continuing(cache, slots, [1] * 4, [len(r) for r in rest], CPU))
+    ragged_logits(model, first, continuing(cache, slots, [0] * 4, [1] * 4, CPU))
+    found = ragged_logits(model, rest, continuing(cache, slots, [1] * 4, [len(r) for r in rest], CPU))
     expected = reference_logits(model, [[*a, *b] for a, b in zip(first, rest, strict=True)])
     assert_close(found, [row[1:] for row in expected])
 
 
-def test_a_sequence_that_is_written_again_from_the_middle(model: Any) -> None:
+@BOTH_WAYS
+def test_a_sequence_that_is_written_again_from_the_middle(model: Any, continuing: Any) -> None:
     cache, row = SlotCache(1), rows()[1]
-    ragged_logits(model, [[*row[:8], 50, 51, 52]], Ragged.continuing(cache, [0], [0], [11], CPU))
-    (found,) = ragged_logits(model, [row[8:]], Ragged.continuing(cache, [0], [8], [len(row) - 8], CPU))
+    ragged_logits(model, [[*row[:8], 50, 51, 52]], continuing(cache, [0], [0], [11], CPU))
+    (found,) = ragged_logits(model, [row[8:]], continuing(cache, [0], [8], [len(row) - 8], CPU))
     assert_close([found], [reference_logits(model, [row])[0][8:]])
 
 
-def test_a_growing_cache_keeps_its_content(model: Any) -> None:
+@BOTH_WAYS
+def test_a_growing_cache_keeps_its_content(model: Any, continuing: Any) -> None:
     """Its room is 256 positions at first."""
     generator = torch.Generator().manual_seed(7)
     row = torch.randint(2, 97, (300,), generator=generator).tolist()
     cache = SlotCache(1)
-    ragged_logits(model, [row[:250]], Ragged.continuing(cache, [0], [0], [250], CPU))
+    ragged_logits(model, [row[:250]], continuing(cache, [0], [0], [250], CPU))
     assert cache.capacity == 256
-    (found,) = ragged_logits(model, [row[250:]], Ragged.continuing(cache, [0], [250], [50], CPU))
+    (found,) = ragged_logits(model, [row[250:]], continuing(cache, [0], [250], [50], CPU))
     assert cache.capacity > 256
     assert_close([found], [reference_logits(model, [row])[0][250:]])
 
@@ -245,7 +252,7 @@ def test_heads_that_share_keys_are_attended_together(sharing: int) -> None:
 
 @pytest.mark.gpu
 def test_sampling_passes_on_a_gpu_give_the_states_of_the_cpu() -> None:
-    expected = sampling_passes(CPU, torch.float32)
+    expected = sampling_passes(CPU, torch.float32)  # by slot; on the GPU padded
     found = sampling_passes(torch.device("cuda"), torch.float32)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-4 * float(expected.abs().max()))
     rounded = [sampling_passes(device, torch.bfloat16) for device in (CPU, torch.device("cuda"))]
