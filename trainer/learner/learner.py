@@ -57,6 +57,11 @@ class LearnerConfig(Config):
     )
     divisor: int = Field(1024, ge=1, description="With average = 'constant': tokens that divide a sequence's sum.")
     entropy_weight: float = Field(0.0, ge=0, description="Of the entropy bonus.")
+    measure: Literal["trained", "all"] = Field(
+        "trained",
+        description="Metrics are means over the sequences with a gradient, or over all sequences; 'all' computes a "
+        "forward pass for sequences without an advantage. A step in which none has a gradient measures all.",
+    )
     importance_cap: float | None = Field(
         None,
         gt=0,
@@ -141,7 +146,8 @@ class Learner:
 
     def _step(self, samples: Sequence[Sample], before: UpdateReport) -> UpdateReport:
         weights = loss_weights(samples, self.config.average, self.config.divisor)
-        trained_on, measured_only = _split_by_advantage(samples, self._objective)
+        trained_on, skipped = _split_by_advantage(samples, self._objective)
+        measured_only = skipped if self.config.measure == "all" or not trained_on else []
         report = before
         for chosen, has_gradient in ((measured_only, False), (trained_on, True)):
             if chosen:
@@ -151,7 +157,7 @@ class Learner:
                     partial(self._accumulate, part, shares, report, has_gradient=has_gradient),
                     self.policy.model.zero_grad,
                 )
-        report.skipped += len(measured_only)
+        report.skipped += len(skipped)
         if report.steps == 0:
             if self.config.importance_cap is None:
                 report.mismatch.gather(self.ranks)
@@ -247,7 +253,7 @@ class Learner:
 
 
 def _split_by_advantage(samples: Sequence[Sample], objective: Objective) -> tuple[list[int], list[int]]:
-    """Return the indices of samples with a gradient, and of those that are only measured."""
+    """Return the indices of samples with a gradient, and of those without."""
     has_gradient = [not objective.needs_advantage or bool(s.advantages.any()) for s in samples]
     return [i for i, has in enumerate(has_gradient) if has], [i for i, has in enumerate(has_gradient) if not has]
 

@@ -78,6 +78,16 @@ def make_tree(sequences: Sequence[IntArray]) -> Tree:
     return Tree(ids_N=np.concatenate(ids), positions_N=np.concatenate(positions), nodes=tuple(nodes))
 
 
+def without_sharing(sequences: Sequence[IntArray]) -> Tree:
+    """Return the forest in which every sequence has nodes of its own."""
+    stops = np.cumsum([len(ids) for ids in sequences])
+    return Tree(
+        ids_N=np.concatenate(sequences),
+        positions_N=np.concatenate([np.arange(len(ids), dtype=np.int32) for ids in sequences]),
+        nodes=tuple(np.arange(stop - len(ids), stop) for ids, stop in zip(sequences, stops, strict=True)),
+    )
+
+
 def _branches(sequences: Sequence[IntArray]) -> _Branch:
     """Return the root, which has no node.
 

@@ -1,6 +1,6 @@
-"""Metrics of one update: sums over trained tokens, and the mismatch with sampled logprobs.
+"""Metrics of one update: sums over measured tokens, and the mismatch with sampled logprobs.
 
-Each token counts once.
+Each token counts once. `LearnerConfig.measure` determines which sequences are measured.
 
 The mismatch only compares tokens for which sampling and training used equal weights.
 """
@@ -89,10 +89,10 @@ class Mismatch:
 
 @dataclass
 class UpdateReport:
-    """Sums over trained tokens, with or without a gradient; `means` returns the metrics."""
+    """Sums over measured tokens, with or without a gradient; `means` returns the metrics."""
 
     totals: dict[str, float] = field(default_factory=dict)
-    tokens: int = 0  # trained tokens; a token in two epochs counts twice
+    tokens: int = 0  # measured decided tokens; a token in two epochs counts twice
     steps: int = 0
     grad_norm: float = 0.0
     skipped: int = 0  # sequences without a gradient
@@ -133,7 +133,7 @@ class UpdateReport:
         self.padding += batch.ragged.padding
 
     def add(self, tokens: int, values: dict[str, float]) -> None:
-        """Add one micro-batch's sums over its trained tokens.
+        """Add one micro-batch's sums over its decided tokens.
 
         With 0 tokens, the values are ignored: another rank has them.
         """
@@ -151,7 +151,7 @@ class UpdateReport:
     def means(self) -> dict[str, float]:
         """Return the metrics.
 
-        loss, entropy, clipped, kl, kl_reference: mean over all trained tokens, each counted once, including tokens with
+        loss, entropy, clipped, kl, kl_reference: mean over the measured tokens, each counted once, also tokens with
         an advantage of 0, and without the weights of the objective. grad_norm: mean over optimiser steps. padding:
         share of attention queries without a token. The others are counts.
         """

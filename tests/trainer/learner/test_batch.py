@@ -63,6 +63,15 @@ def test_two_samples_that_share_nothing() -> None:
     assert batch.tokens_unshared == 7
 
 
+@pytest.mark.parametrize(("length", "num_computed"), [(10, 18), (11, 22)])
+def test_prefixes_are_shared_where_that_saves_a_tenth_of_the_tokens(length: int, num_computed: int) -> None:
+    """Two sequences with two common tokens: 18 of 20 tokens are computed, but not 20 of 22."""
+    samples = [sample([1, 2, *range(first, first + length - 2), 0], [length]) for first in (20, 40)]
+    batch = make_batch(samples, [np.ones(1)] * 2, CPU)
+    assert len(batch.ids_N) == num_computed
+    assert batch.ids_N[batch.states_P].tolist() == [19 + length - 2, 39 + length - 2]
+
+
 def test_positions_have_their_sequence_and_turn_and_the_sampled_logprobs() -> None:
     first = sample([10, 11, 20, 21, 22], [1, 2, 3])  # turns 0, 0, 2: turn 1 decides nothing
     second = replace(sample([12, 22], [1]), sampled_logprobs=np.array([-2.0]))
@@ -109,6 +118,8 @@ def test_samples_that_decide_at_one_state_share_a_prediction_where_the_same_was_
         (["aa", "bbbbbbbb", "cc"], 4, [[0], [1], [2]]),  # one beyond the budget goes by itself
         (["aa", "cc", "bbbbbbbb"], 4, [[0], [2], [1]]),
         (["aa", "bb"], 1, [[0], [1]]),
+        (["abbbbbbbb", "accccccc", "d"], 17, [[0, 1], [2]]),  # 16 of 17 tokens: not shared, and "d" is the 18th
+        (["aabbbbbb", "aaccccc", "d"], 14, [[0, 1, 2]]),  # 14 of 16 tokens
         ([], 8, []),
     ],
 )

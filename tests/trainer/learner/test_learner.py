@@ -251,11 +251,13 @@ def test_sequences_without_advantage_are_skipped_without_changing_the_gradient(a
 
 @pytest.mark.parametrize("average", ["token", "sequence"])
 @pytest.mark.parametrize("cap", [None, 0.5])
-def test_metrics_are_means_over_all_trained_tokens(average: str, cap: float | None) -> None:
-    """Each token counts once: sequences without advantage, those of the longer and those of the stale included."""
+@pytest.mark.parametrize("measure", ["trained", "all"])
+def test_metrics_are_means_over_all_measured_tokens(average: str, cap: float | None, measure: str) -> None:
+    """Each token counts once, whatever its sequence's length; with "all", sequences without advantage count too."""
     idle = replace(sample(8, 31, is_constrained=True), advantages=np.zeros(15))
-    samples = [*mixed(), idle]
-    _, metrics = gradients(samples, average=average, importance_cap=cap)
+    _, metrics = gradients([*mixed(), idle], average=average, importance_cap=cap, measure=measure)
+    samples = [*mixed(), idle] if measure == "all" else mixed()
+    assert metrics["tokens_unshared"] == sum(len(s.ids) for s in samples)
     logprobs, entropies = expected(policy(), samples)
     old = logprobs if cap is not None else np.concatenate([s.old_logprobs for s in samples])  # recomputed with a cap
     advantages, ratio = np.concatenate([s.advantages for s in samples]), np.exp(logprobs - old)
@@ -267,9 +269,10 @@ def test_metrics_are_means_over_all_trained_tokens(average: str, cap: float | No
     assert metrics["skipped_sequences"] == 1.0
 
 
-def test_an_update_without_any_advantage_still_reports_its_entropy() -> None:
+@pytest.mark.parametrize("measure", ["trained", "all"])
+def test_an_update_without_any_advantage_still_reports_its_entropy(measure: Literal["trained", "all"]) -> None:
     idle = [replace(s, advantages=0.0 * s.advantages) for s in mixed()]
-    metrics = Learner(policy(), LearnerConfig(), 1).update(idle, 0)
+    metrics = Learner(policy(), LearnerConfig(measure=measure), 1).update(idle, 0)
     assert metrics["entropy"] == pytest.approx(expected(policy(), idle)[1].mean(), rel=1e-4)
     assert metrics["loss"] == 0.0
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.core.records import IntArray
-from cairn.trainer.learner.prefix_tree import Tree, in_order, make_tree, shared_prefix
+from cairn.trainer.learner.prefix_tree import Tree, in_order, make_tree, shared_prefix, without_sharing
 
 # Few ids, so that prefixes are often shared, and one beyond a byte.
 LISTS = st.lists(st.lists(st.sampled_from([0, 1, 2, 256]), min_size=1, max_size=12), min_size=1, max_size=12)
@@ -48,6 +48,13 @@ def test_the_worked_example() -> None:
     assert tree.ids_N.tolist() == [5, 6, 7, 8, 9]
     assert tree.positions_N.tolist() == [0, 1, 2, 3, 2]
     assert [nodes.tolist() for nodes in tree.nodes] == [[0, 1, 4], [0, 1, 2, 3], [0, 1]]
+
+
+def test_without_sharing_every_sequence_has_its_own_nodes_in_the_given_order() -> None:
+    tree = without_sharing(arrays([[5, 6, 9], [5, 6], [4]]))
+    assert tree.ids_N.tolist() == [5, 6, 9, 5, 6, 4]
+    assert tree.positions_N.tolist() == [0, 1, 2, 0, 1, 0]
+    assert [nodes.tolist() for nodes in tree.nodes] == [[0, 1, 2], [3, 4], [5]]
 
 
 def test_sequences_that_share_nothing_lie_end_to_end() -> None:
