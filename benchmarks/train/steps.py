@@ -73,9 +73,7 @@ def _step(
         logprobs_D, _ = logprobs_and_entropy(policy, batch, 1.0)
         loss_D, _ = clipped((logprobs_D - logprobs_D.detach()).exp(), batch.advantages_D, low=0.2, high=0.2)
         torch.autograd.backward((batch.loss_weights_D * loss_D).sum())
-    norm = torch.nn.utils.clip_grad_norm_(policy.model.parameters(), 1.0, error_if_nonfinite=True)
-    optimizer.step(1.0)
-    return tokens, padding, float(norm)
+    return tokens, padding, float(optimizer.step(1.0, max_norm=1.0))
 
 
 def make_rows(samples: Sequence[Sample], weights: Sequence[np.ndarray], device: torch.device) -> Batch:

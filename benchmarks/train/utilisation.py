@@ -200,8 +200,7 @@ def _step(policy: Policy, batch: Batch, optimizer: PolicyOptimizer) -> None:
     logprobs_D, _ = logprobs_and_entropy(policy, batch, 1.0)
     loss_D, _ = clipped((logprobs_D - logprobs_D.detach()).exp(), batch.advantages_D, low=0.2, high=0.2)
     torch.autograd.backward((batch.loss_weights_D * loss_D).mean())
-    torch.nn.utils.clip_grad_norm_(policy.model.parameters(), 1.0)
-    optimizer.step(1.0)
+    optimizer.step(1.0, max_norm=1.0)
 
 
 def _wait(device: str) -> None:

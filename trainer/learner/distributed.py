@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -29,7 +29,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException, start_processes
 
 from cairn.agents.models.policy import Policy
-from cairn.core.errors import CairnError, DivergedError
+from cairn.core.errors import CairnError
 
 T = TypeVar("T")
 
@@ -97,20 +97,6 @@ def full_weights(model: Any) -> dict[str, Tensor]:  # Any: see Policy
     stored: dict[str, Tensor] = model.state_dict(keep_vars=True)
     parts = {id(tensor): gather(tensor.detach()) for tensor in stored.values()}  # tied weights stay one tensor
     return {name: parts[id(tensor)] for name, tensor in stored.items()}
-
-
-def clip(weights: Iterable[Tensor], max_norm: float) -> float:
-    """Clip the gradients to a total norm of `max_norm`; return the norm before, over all ranks.
-
-    Raises:
-        DivergedError: the norm is not finite; the gradients are unchanged.
-    """
-    given = [weight for weight in weights if weight.grad is not None]
-    norm = gather(torch.nn.utils.get_total_norm([weight.grad for weight in given if weight.grad is not None]))
-    if not torch.isfinite(norm):
-        raise DivergedError(f"the norm of the gradient is {float(norm)}")
-    torch.nn.utils.clip_grads_with_norm_(given, max_norm, norm)
-    return float(norm)
 
 
 def open_meeting(host: str = "127.0.0.1") -> TCPStore:

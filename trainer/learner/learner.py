@@ -6,10 +6,9 @@ of the loss is fixed in advance.
 
 from __future__ import annotations
 
-import copy
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -17,21 +16,21 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from cairn.agents.models.lora import trained
 from cairn.agents.models.packed_attention import logits_after
 from cairn.agents.models.policy import Policy
 from cairn.core.config import Config
+from cairn.core.errors import DivergedError
 from cairn.core.plugin_config import PluginConfig
 from cairn.core.seeding import numpy_generator
 from cairn.core.table import Floats
-from cairn.trainer.learner.batch import Batch, make_batch, rank_micro_batches
-from cairn.trainer.learner.distributed import SINGLE, ProcessGroup, clip
+from cairn.trainer.learner.batch import Batch, make_batch, one_ahead, rank_micro_batches
+from cairn.trainer.learner.distributed import SINGLE, ProcessGroup
 from cairn.trainer.learner.memory_budget import TokenBudget
 from cairn.trainer.learner.objective import Objective
 from cairn.trainer.learner.optimizers import OptimizerConfig, PolicyOptimizer
 from cairn.trainer.learner.reference import Reference, ReferenceConfig
 from cairn.trainer.learner.samples import Sample
-from cairn.trainer.learner.update_metrics import UpdateReport
+from cairn.trainer.learner.update_metrics import StepSums, UpdateReport
 
 CLIP = PluginConfig(method="clip")
 
@@ -134,7 +133,7 @@ class Learner:
         for _ in range(self.config.epochs):
             order = rng.permutation(len(samples))
             for part in np.array_split(order, max(min(self.config.minibatches, len(samples)), 1)):
-                report = self._step([samples[i] for i in part], report)
+                self._step([samples[i] for i in part], report)
         self.policy.model.eval()
         report.gather(self.ranks)
         metrics = report.importance_metrics(self.config.importance_cap)
@@ -144,61 +143,69 @@ class Learner:
     def close(self) -> None:
         """Release external resources; this learner has none."""
 
-    def _step(self, samples: Sequence[Sample], before: UpdateReport) -> UpdateReport:
+    def _step(self, samples: Sequence[Sample], report: UpdateReport) -> None:
+        """Make an optimiser step on `samples`, and add its sums to the report."""
         weights = loss_weights(samples, self.config.average, self.config.divisor)
         trained_on, skipped = _split_by_advantage(samples, self._objective)
         measured_only = skipped if self.config.measure == "all" or not trained_on else []
-        report = before
-        for chosen, has_gradient in ((measured_only, False), (trained_on, True)):
-            if chosen:
-                part = [samples[i] for i in chosen]
-                shares = [weights[i] * samples[i].loss_factors for i in chosen]
-                report = self.budget.retry_on_oom(
-                    partial(self._accumulate, part, shares, report, has_gradient=has_gradient),
-                    self.policy.model.zero_grad,
-                )
+        compares = report.steps == 0 and self.config.importance_cap is None
+
+        def accumulate() -> StepSums:
+            sums = StepSums()
+            for chosen, has_gradient in ((measured_only, False), (trained_on, True)):
+                part, shares = [samples[i] for i in chosen], [weights[i] * samples[i].loss_factors for i in chosen]
+                self._accumulate(part, shares, sums, has_gradient=has_gradient, compares=compares)
+            return sums
+
+        sums = self.budget.retry_on_oom(accumulate, self.optimizer.zero_grad)
         report.skipped += len(skipped)
-        if report.steps == 0:
-            if self.config.importance_cap is None:
+        if report.steps == 0:  # later steps are queued on the device before their sums are read
+            report.take(sums)
+            if compares:
                 report.mismatch.gather(self.ranks)
             report.mismatch.check(self.config.max_mismatch, self.policy.encoder.decode)
-        report.grad_norm += clip(trained(self.policy.model).values(), self.config.max_grad_norm)
         try:
-            self.optimizer.step(self.rate_scale * self._rate())
+            norm = self.optimizer.step(self.rate_scale * self._rate(), self.config.max_grad_norm)
         except torch.OutOfMemoryError as error:  # some weights may have been changed: the step cannot be repeated
             raise self.budget.exceeded(str(error)) from error
+        if report.steps > 0:
+            report.take(sums)
+        if not math.isfinite(float(norm)):
+            raise DivergedError(f"the norm of the gradient is {float(norm)}")
+        report.grad_norm += float(norm)
         if self.reference is not None:
             self.reference.update_ema()
         self.steps += 1
         report.steps += 1
-        return report
 
     def _accumulate(
         self,
         samples: Sequence[Sample],
         weights: Sequence[Floats],
-        before: UpdateReport,
+        sums: StepSums,
         *,
         has_gradient: bool,
-    ) -> UpdateReport:
-        """Return the report with the samples' sums added; `before` is not changed.
+        compares: bool,
+    ) -> None:
+        """Add the samples' sums to `sums`; with `has_gradient`, add their gradient to the weights' gradients.
 
-        With `has_gradient`, add the samples' gradient to the weights' gradients; else only measure.
+        Nothing in the loop waits for the device. With `compares`, the samples' logprobs are kept for a comparison with
+        those of sampling.
         """
-        report = copy.deepcopy(before)
+        if not samples:
+            return
         references = self._reference_logprobs(samples, weights)
         with torch.set_grad_enabled(has_gradient):
-            for number, (chosen, batch) in enumerate(self._batches(samples, weights)):
-                report.count(batch)
+            for number, (chosen, batch) in enumerate(one_ahead(self._batches(samples, weights))):
+                sums.count(batch)
                 logprobs_D, entropy_D = logprobs_and_entropy(self.policy, batch, self.temperature)
-                if report.steps == 0 and self.config.importance_cap is None:
-                    report.compare([samples[i] for i in chosen], logprobs_D.detach())
+                if compares and chosen:
+                    sums.logprobs.append(([samples[i] for i in chosen], logprobs_D.detach()))
                 reference_D = references[number] if references else None
-                value, sums = self._objective.compute(batch, logprobs_D, entropy_D, reference_D)
+                value, measured = self._objective.compute(batch, logprobs_D, entropy_D, reference_D)
                 if has_gradient:
                     torch.autograd.backward(value)
-                report.add(len(batch.targets_D) if chosen else 0, sums)  # else other ranks report these tokens
-        return report
+                sums.add(len(batch.targets_D) if chosen else 0, measured)  # else other ranks report these tokens
 
     def _batches(self, samples: Sequence[Sample], weights: Sequence[Floats]) -> Iterator[tuple[list[int], Batch]]:
         """Yield this rank's micro-batches, each with the indices of its samples.
@@ -222,7 +229,7 @@ class Learner:
 
     def _corrected(self, samples: Sequence[Sample], cap: float, report: UpdateReport) -> list[Sample]:
         """Return the samples with logprobs of the current weights and truncated importance weights."""
-        now = self.budget.retry_on_oom(lambda: self._logprobs(samples), self.policy.model.zero_grad)
+        now = self.budget.retry_on_oom(lambda: self._logprobs(samples), self.optimizer.zero_grad)
         report.compare(samples, torch.as_tensor(np.concatenate([np.zeros(0), *now])))
         out = []
         for sample, fresh in zip(samples, now, strict=True):

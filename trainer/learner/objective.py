@@ -38,8 +38,11 @@ class Objective:
 
     def compute(
         self, batch: Batch, logprobs_D: Tensor, entropy_D: Tensor, reference_D: Tensor | None
-    ) -> tuple[Tensor, dict[str, float]]:
-        """Return the batch's part of the objective, and each metric's unweighted sum over tokens."""
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the batch's part of the objective, and each metric's unweighted sum over tokens, in float64.
+
+        All are scalars on the batch's device.
+        """
         loss_D, is_clipped_D = self._loss(
             LossInputs(
                 logprobs_D=logprobs_D,
@@ -62,5 +65,5 @@ class Objective:
         with torch.no_grad():
             change_D = batch.old_logprobs_D - logprobs_D
             measured_D["kl"] = torch.exp(-change_D) + change_D - 1
-            sums = {name: float(values.double().sum()) for name, values in measured_D.items()}
+            sums = {name: values.detach().double().sum() for name, values in measured_D.items()}
         return (batch.loss_weights_D * terms_D).sum(), sums

@@ -3,18 +3,21 @@
 Muon (torch.optim.Muon) orthogonalises each matrix's momentum before the step. Small models with little data need far
 fewer samples with it; embeddings, norms and the output layer use AdamW, as its authors advise.
 
-Weights of less than 32 bits have a float32 master: steps change the master, and the weight is the rounded master.
-Otherwise, steps smaller than the weight's last bit would be lost. Adapters are float32 and need no master.
+Weights of less than 32 bits have a float32 master, which also sums the gradients of micro-batches: steps change the
+master, and the weight is the rounded master. Otherwise, steps smaller than the weight's last bit would be lost, and so
+would parts of gradients. Adapters are float32 and need no master.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 
 from cairn.agents.models.lora import trained
 from cairn.core.config import Config
@@ -39,37 +42,73 @@ class OptimizerConfig(Config):
 class PolicyOptimizer:
     """One or two torch optimisers that step together, with a state of named tensors."""
 
-    def __init__(self, model: Any, config: OptimizerConfig) -> None:  # Any: a transformers model
+    def __init__(self, model: Any, config: OptimizerConfig, fused: bool | None = None) -> None:
+        """Set up the optimisers, and the masters' sums of gradients.
+
+        Args:
+            model: a transformers model.
+            config: the settings.
+            fused: whether AdamW is one kernel for all weights. None: on a GPU, for weights that are not sharded.
+        """
         self._weights = trained(model)
         self._masters = {
             name: p.detach().float().requires_grad_() for name, p in self._weights.items() if p.dtype.itemsize < 4
         }
+        for name in self._masters:
+            hook = partial(_add_gradient, self._masters[name])
+            self._weights[name].register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]  # torch has no types for it
         stepped = {**self._weights, **self._masters}
         hidden = _hidden_matrices(model, self._weights) if config.kind == "muon" else set()
         inner = {name: p for name, p in stepped.items() if name in hidden}
         outer = {name: p for name, p in stepped.items() if name not in hidden}
+        if fused is None:
+            fused = all(p.is_cuda and not isinstance(p, DTensor) for p in outer.values())
+        self._never_waits = fused and not inner
         self._parts: list[tuple[torch.optim.Optimizer, list[str], float]] = []
-        adamw = torch.optim.AdamW(
-            list(outer.values()), lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
+        self._adamw = torch.optim.AdamW(
+            list(outer.values()), lr=config.lr, betas=config.betas, weight_decay=config.weight_decay, fused=fused
         )
-        self._parts.append((adamw, list(outer), config.lr))
+        self._parts.append((self._adamw, list(outer), config.lr))
         if inner:
             muon = torch.optim.Muon(
                 list(inner.values()), lr=config.muon_lr, momentum=config.momentum, weight_decay=config.weight_decay
             )
             self._parts.append((muon, list(inner), config.muon_lr))
 
-    def step(self, rate: float) -> None:
-        """Apply the gradients with `rate` times the peak learning rates, and clear them."""
-        for name, master in self._masters.items():
-            gradient, self._weights[name].grad = self._weights[name].grad, None
-            master.grad = None if gradient is None else gradient.float()
+    def step(self, rate: float, max_norm: float) -> Tensor:
+        """Scale the gradients down to a total norm of `max_norm`, apply them, and clear them.
+
+        Args:
+            rate: factor of the peak learning rates.
+            max_norm: the largest norm of all gradients together that is applied.
+
+        Returns:
+            The norm before, over all ranks, as a scalar on the device. If it is not finite, no weight has changed. A
+            fused AdamW does not wait for the device.
+        """
+        self._collect()
+        stepped = [p for p in ({**self._weights, **self._masters}).values() if p.grad is not None]
+        norm = gather(torch.nn.utils.get_total_norm([p.grad for p in stepped if p.grad is not None]))
+        if self._never_waits:
+            self._adamw.grad_scale = ((norm + 1e-6) / max_norm).clamp(min=1.0)  # type: ignore[attr-defined]  # gradients are divided by it
+            self._adamw.found_inf = (~torch.isfinite(norm)).float()  # type: ignore[attr-defined]  # 1: nothing changes
+        elif torch.isfinite(norm):
+            torch.nn.utils.clip_grads_with_norm_(stepped, max_norm, norm)
+        else:
+            self.zero_grad()
+            return norm
         for optimizer, _, peak in self._parts:
             for group in optimizer.param_groups:
                 group["lr"] = peak * rate
             optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
+        self.zero_grad()
         self._round()
+        return norm
+
+    def zero_grad(self) -> None:
+        """Clear the gradients."""
+        for p in (*self._weights.values(), *self._masters.values()):
+            p.grad = None
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the full state by ``<parameter>/<slot>``."""
@@ -114,15 +153,32 @@ class PolicyOptimizer:
             master.copy_(shared_like(masters[name], master))
         self._round()
 
+    def _collect(self) -> None:
+        """Move gradients that were set without a backward pass to the masters."""
+        for name, master in self._masters.items():
+            if self._weights[name].grad is not None:
+                _add_gradient(master, self._weights[name])
+
     @torch.no_grad()
     def _round(self) -> None:
-        for name, master in self._masters.items():
-            self._weights[name].copy_(master)
+        if self._masters:
+            torch._foreach_copy_([self._weights[name] for name in self._masters], list(self._masters.values()))
 
     def _cut(self, name: str, slots: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return this rank's shard of an optimiser's state of a weight; scalars are not sharded."""
         weight = self._weights[name]
         return {what: shared_like(value, weight) if value.ndim else value for what, value in slots.items()}
+
+
+def _add_gradient(master: Tensor, weight: Tensor) -> None:
+    """Add the weight's gradient to its master's, in float32, and clear it."""
+    gradient, weight.grad = weight.grad, None
+    if gradient is None:
+        return
+    if master.grad is None:
+        master.grad = gradient.float()
+    else:
+        master.grad.add_(gradient)
 
 
 def _hidden_matrices(model: Any, weights: Mapping[str, Tensor]) -> set[str]:  # Any: a transformers model

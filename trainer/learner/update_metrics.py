@@ -8,7 +8,7 @@ The mismatch only compares tokens for which sampling and training used equal wei
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,6 +88,33 @@ class Mismatch:
 
 
 @dataclass
+class StepSums:
+    """Sums over the micro-batches of one optimiser step; tensors stay on the device."""
+
+    tokens: int = 0  # measured decided tokens
+    computed_tokens: int = 0
+    tokens_unshared: int = 0  # tokens of the same sequences without sharing
+    padding: int = 0  # attention queries without a token
+    totals: dict[str, Tensor] = field(default_factory=dict)  # scalars, float64
+    logprobs: list[tuple[Sequence[Sample], Tensor]] = field(default_factory=list)  # [D] of each micro-batch
+
+    def count(self, batch: Batch) -> None:
+        """Count the nodes, tokens and padding of a micro-batch."""
+        self.computed_tokens += len(batch.ids_N)
+        self.tokens_unshared += batch.tokens_unshared
+        self.padding += batch.ragged.padding
+
+    def add(self, tokens: int, values: Mapping[str, Tensor]) -> None:
+        """Add one micro-batch's sums over its decided tokens.
+
+        With 0 tokens, the values are ignored: another rank has them.
+        """
+        self.tokens += tokens
+        for name, value in values.items():
+            self.totals[name] = self.totals.get(name, 0.0) + (value if tokens else value.new_zeros(()))
+
+
+@dataclass
 class UpdateReport:
     """Sums over measured tokens, with or without a gradient; `means` returns the metrics."""
 
@@ -103,8 +130,21 @@ class UpdateReport:
     mismatch: Mismatch = field(default_factory=Mismatch)
     is_weights: Floats | None = None  # of all positions
 
+    def take(self, sums: StepSums) -> None:
+        """Add the sums of a step: one read from the device, and one more for logprobs to compare."""
+        self.tokens += sums.tokens
+        self.computed_tokens += sums.computed_tokens
+        self.tokens_unshared += sums.tokens_unshared
+        self.padding += sums.padding
+        values = torch.stack(list(sums.totals.values())).tolist() if sums.totals else []
+        for name, value in zip(sums.totals, values, strict=True):
+            self.totals[name] = self.totals.get(name, 0.0) + value
+        if sums.logprobs:
+            everywhere = torch.cat([logprobs_D for _, logprobs_D in sums.logprobs]).cpu()
+            self.compare([sample for samples, _ in sums.logprobs for sample in samples], everywhere)
+
     def compare(self, samples: Sequence[Sample], logprobs_D: Tensor) -> None:
-        """Compare logprobs at the samples' positions with stored ones from the same weights."""
+        """Compare logprobs at the samples' positions, on the CPU, with stored ones from the same weights."""
         if not samples:
             return
         stops = np.cumsum([len(s.positions) for s in samples])
@@ -116,8 +156,7 @@ class UpdateReport:
             place = samples[sample].positions[fresh[i] - stops[sample]]  # counted from the end
             return list(map(int, samples[sample].ids[: place + 1]))
 
-        rows = torch.as_tensor(fresh, device=logprobs_D.device)
-        self.mismatch.add(torch.as_tensor(old[fresh]), logprobs_D[rows].cpu(), context)
+        self.mismatch.add(torch.as_tensor(old[fresh]), logprobs_D[torch.as_tensor(fresh)], context)
 
     def gather(self, ranks: ProcessGroup) -> None:
         """Sum over the ranks; mismatch and importance weights are gathered elsewhere."""
@@ -125,21 +164,6 @@ class UpdateReport:
         self.tokens, self.computed_tokens, self.tokens_unshared, self.padding = map(int, ranks.sum(counts))
         totals = ranks.sum(list(self.totals.values()))
         self.totals = dict(zip(self.totals, totals, strict=True))
-
-    def count(self, batch: Batch) -> None:
-        """Count the nodes, tokens and padding of a micro-batch."""
-        self.computed_tokens += len(batch.ids_N)
-        self.tokens_unshared += batch.tokens_unshared
-        self.padding += batch.ragged.padding
-
-    def add(self, tokens: int, values: dict[str, float]) -> None:
-        """Add one micro-batch's sums over its decided tokens.
-
-        With 0 tokens, the values are ignored: another rank has them.
-        """
-        self.tokens += tokens
-        for name, value in values.items():
-            self.totals[name] = self.totals.get(name, 0.0) + (value if tokens else 0.0)
 
     def importance_metrics(self, cap: float | None) -> dict[str, float]:
         """Return the tokens' mean importance weight and the share of weights at the cap, if any."""

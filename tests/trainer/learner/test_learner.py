@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from cairn.agents.models.lora import LoraConfig, add_lora, trained
 from cairn.agents.models.policy import Policy
@@ -22,6 +23,7 @@ from cairn.trainer.learner.batch import make_batch
 from cairn.trainer.learner.learner import Learner, LearnerConfig, logprobs_and_entropy, loss_weights
 from cairn.trainer.learner.optimizers import OptimizerConfig
 from cairn.trainer.learner.samples import Sample
+from cairn.trainer.learner.update_metrics import StepSums
 from tests.agents.tiny import policy, reference_logits, shared
 
 CPU = torch.device("cpu")
@@ -89,7 +91,12 @@ def gradients(samples: list[Sample], loss: str = "clip", **settings: Any) -> tup
 def hold(learner: Learner) -> list[float]:
     """Keep the optimiser from changing weights and from clearing gradients; return where it notes its rates."""
     rates: list[float] = []
-    learner.optimizer.step = rates.append  # type: ignore[method-assign, assignment]  # gradients are looked at, not applied
+
+    def step(rate: float, max_norm: float) -> Tensor:
+        rates.append(rate)
+        return torch.nn.utils.get_total_norm([p.grad for p in learner.policy.model.parameters() if p.grad is not None])
+
+    learner.optimizer.step = step  # type: ignore[method-assign]  # gradients are looked at, not applied
     return rates
 
 
@@ -291,6 +298,42 @@ def test_an_update_without_any_advantage_leaves_the_weights_alone() -> None:
     metrics = Learner(of, LearnerConfig(optimizer=OptimizerConfig(weight_decay=0.1)), 1).update(idle, 0)
     assert metrics["skipped_sequences"] == len(idle)
     assert all(torch.equal(a, b) for a, b in zip(before, of.model.parameters(), strict=True))
+
+
+class Reads(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has no types for it
+    """Lists the operations for which a GPU would have to be waited for, apart from copies to the CPU."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in WAITING:
+            self.found.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+WAITING = {
+    torch.ops.aten._local_scalar_dense.default,
+    torch.ops.aten.nonzero.default,
+    torch.ops.aten.masked_select.default,
+    torch.ops.aten.equal.default,
+}
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"entropy_weight": 0.1}, {"reference": {"kind": "ema", "weight": 0.5, "decay": 0.9}}]
+)
+def test_the_loop_over_micro_batches_reads_nothing_from_the_device(settings: dict[str, Any]) -> None:
+    learner = Learner(policy(), LearnerConfig(micro_batch_tokens=20, **settings), 1)
+    with Reads() as reads:
+        assert bool(torch.ones(1) > 0)
+        assert len(reads.found) == 1  # the list works
+        sums = StepSums()
+        weights = loss_weights(mixed(), "token")
+        learner._accumulate(mixed(), weights, sums, has_gradient=True, compares=True)
+        assert len(reads.found) == 1, reads.found
+    assert sums.tokens == sum(len(s.positions) for s in mixed())
 
 
 def test_an_update_without_samples_succeeds() -> None:

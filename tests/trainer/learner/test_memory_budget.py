@@ -92,7 +92,7 @@ def test_memory_that_runs_out_in_the_optimisers_step_is_an_error() -> None:
     """Some weights may have been changed by then."""
     learner = Learner(policy(), LearnerConfig(), 10)
 
-    def step(rate: float) -> None:
+    def step(rate: float, max_norm: float) -> torch.Tensor:
         raise torch.OutOfMemoryError("moments")
 
     learner.optimizer.step = step  # type: ignore[method-assign]  # a GPU is full

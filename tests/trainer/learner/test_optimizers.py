@@ -13,6 +13,7 @@ from cairn.trainer.learner.optimizers import OptimizerConfig, PolicyOptimizer
 from tests.agents.tiny import policy
 
 Kind = Literal["adamw", "muon"]
+NO_LIMIT = 1e9  # of the gradient's norm
 
 
 def stepped(kind: Kind, *rates: float, **settings: Any) -> tuple[Any, PolicyOptimizer, dict[str, torch.Tensor]]:
@@ -23,7 +24,7 @@ def stepped(kind: Kind, *rates: float, **settings: Any) -> tuple[Any, PolicyOpti
     for rate in rates:
         for p in model.parameters():
             p.grad = torch.ones_like(p)
-        optimizer.step(rate)
+        optimizer.step(rate, NO_LIMIT)
     return model, optimizer, before
 
 
@@ -54,6 +55,68 @@ def test_muon_moves_hidden_matrices_and_adamw_the_rest() -> None:
     assert hidden == 2 * 7  # four of attention and three of the feed-forward part, in two layers
 
 
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize(("max_norm", "scale"), [(0.5, 0.1), (5.0, 1.0), (1e9, 1.0)])
+def test_the_gradient_is_scaled_down_to_the_largest_norm(fused: bool, max_norm: float, scale: float) -> None:
+    """The gradient is 3 and 4 at two weights and 0 elsewhere; AdamW's first moment is a tenth of what it is given."""
+    model = policy().model
+    optimizer = PolicyOptimizer(model, OptimizerConfig(), fused=fused)
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p)
+    model.model.norm.weight.grad[0] = 3.0
+    model.model.layers[0].mlp.up_proj.weight.grad[1, 2] = -4.0
+    assert float(optimizer.step(1.0, max_norm)) == pytest.approx(5.0)
+    state = optimizer.tensors()
+    assert float(state["model.norm.weight/exp_avg"][0]) == pytest.approx(0.1 * 3.0 * scale)
+    assert float(state["model.layers.0.mlp.up_proj.weight/exp_avg"][1, 2]) == pytest.approx(-0.1 * 4.0 * scale)
+
+
+def test_fused_steps_are_the_plain_ones() -> None:
+    found = []
+    for fused in (False, True):
+        model = policy().model
+        optimizer = PolicyOptimizer(model, OptimizerConfig(weight_decay=0.1), fused=fused)
+        for step in range(3):
+            for i, p in enumerate(model.parameters()):
+                p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(100 * step + i))
+            optimizer.step(0.5, max_norm=0.7)
+        found.append(list(model.parameters()))
+    for one, two in zip(*found, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize(("kind", "fused"), [("adamw", False), ("adamw", True), ("muon", False), ("muon", True)])
+def test_a_gradient_that_is_not_finite_changes_nothing(kind: Kind, fused: bool, value: float) -> None:
+    model = policy().model
+    before = [p.detach().clone() for p in model.parameters()]
+    optimizer = PolicyOptimizer(model, OptimizerConfig(kind=kind, weight_decay=0.5), fused=fused)
+    for p in model.parameters():
+        p.grad = torch.ones_like(p)
+    model.model.norm.weight.grad[3] = value
+    assert not torch.isfinite(optimizer.step(1.0, max_norm=1.0))
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_gradients_of_micro_batches_are_summed_in_float32() -> None:
+    """In bfloat16, 1 + 2^-9 is 1, so that 512 such gradients after a 1 would be lost."""
+    model, optimizer = halved()
+    weight = model.model.norm.weight
+    for scale in (1.0, *[2.0**-9] * 512):
+        (scale * weight[0]).backward()
+        assert weight.grad is None
+    optimizer.step(1.0, NO_LIMIT)
+    assert float(optimizer.tensors()["model.norm.weight/exp_avg"][0]) == pytest.approx(0.2)
+
+
+def test_zero_grad_clears_what_micro_batches_have_summed() -> None:
+    model, optimizer = halved()
+    model.model.norm.weight.sum().backward()
+    optimizer.zero_grad()
+    assert float(optimizer.step(1.0, NO_LIMIT)) == 0.0
+
+
 def test_gradients_are_cleared() -> None:
     model, _, _ = stepped("muon", 1.0)
     assert all(p.grad is None for p in model.parameters())
@@ -63,7 +126,7 @@ def test_gradients_are_cleared() -> None:
 def test_weights_without_a_gradient_stay(kind: Kind) -> None:
     model = policy().model
     before = [p.detach().clone() for p in model.parameters()]
-    PolicyOptimizer(model, OptimizerConfig(kind=kind, weight_decay=0.5)).step(1.0)
+    PolicyOptimizer(model, OptimizerConfig(kind=kind, weight_decay=0.5)).step(1.0, NO_LIMIT)
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
 
 
@@ -75,7 +138,7 @@ def test_a_restored_state_continues_as_before(kind: Kind) -> None:
     second.load_tensors({name: tensor.clone() for name, tensor in first.tensors().items()})
     for p in half.parameters():
         p.grad = torch.ones_like(p)
-    second.step(0.25)
+    second.step(0.25, NO_LIMIT)
     for one, two in zip(whole.parameters(), half.parameters(), strict=True):
         assert torch.equal(one, two)
 
@@ -103,7 +166,7 @@ def push(model: Any, optimizer: PolicyOptimizer, times: int) -> None:
     for _ in range(times):
         for p in model.parameters():
             p.grad = torch.ones_like(p)
-        optimizer.step(1.0)
+        optimizer.step(1.0, NO_LIMIT)
 
 
 @pytest.mark.rotating(3)

@@ -98,7 +98,7 @@ def test_planned_weights_gradients_and_optimiser_equal_the_measured_ones() -> No
     for weight in made.model.parameters():
         weight.grad = torch.ones_like(weight)
     gradients = bytes_of(p.grad for p in made.model.parameters())
-    learner.optimizer.step(1.0)
+    learner.optimizer.step(1.0, max_norm=1.0)
     config = small(**{"model.preset": "qwen3-tiny", "model.vocab_size": made.model.config.vocab_size})
     parts = learner_parts(config, shape_of(config.model, None), is_gpu=False)
     held = list(made.model.parameters())
