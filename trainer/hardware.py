@@ -52,3 +52,7 @@ def set_up_torch(threads: int | None, deterministic: bool) -> None:
     """Set torch's number of CPU threads, and whether equal inputs must give equal bits."""
     torch.set_num_threads(threads or int(os.environ.get("OMP_NUM_THREADS", 0)) or len(os.sched_getaffinity(0)))
     torch.use_deterministic_algorithms(deterministic)
+    if deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA starts
+        torch.backends.cudnn.benchmark = False
+        torch.utils.deterministic.fill_uninitialized_memory = False  # it costs time, and no result depends on it

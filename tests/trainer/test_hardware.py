@@ -73,3 +73,17 @@ def test_gpu_metrics_are_reported(monkeypatch: pytest.MonkeyPatch, library: bool
     monkeypatch.setattr(torch.cuda, "utilization", utilization)
     metrics = Hardware().metrics()
     assert {name: value for name, value in metrics.items() if "gpu" in name} == reported
+
+
+def test_deterministic_mode_sets_what_cuda_needs_before_it_starts() -> None:
+    """In another process, because the settings are global."""
+    program = (
+        "import os, torch\n"
+        "from cairn.trainer.hardware import set_up_torch\n"
+        "torch.backends.cudnn.benchmark = True\n"
+        "set_up_torch(1, True)\n"
+        "assert os.environ['CUBLAS_WORKSPACE_CONFIG'] == ':4096:8'\n"
+        "assert torch.are_deterministic_algorithms_enabled() and not torch.backends.cudnn.benchmark\n"
+        "assert not torch.utils.deterministic.fill_uninitialized_memory\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
