@@ -175,6 +175,15 @@ class RunConfig(Config):
         return self
 
     @property
+    def trainer_computes(self) -> bool:
+        """Whether the trainer's process itself computes with the policy: it learns, samples, evaluates or imitates.
+
+        vLLM evaluates in processes of its own.
+        """
+        is_apart = self.cluster.ranks > 1 and self.cluster.workers > 0 and self.sampling.method != "hf"
+        return not is_apart or self.imitation.episodes > 0
+
+    @property
     def imitation_env(self) -> dict[str, Any]:  # Any: the environment's Config validates them
         """Environment settings of the demonstrations."""
         return merge(self.env.config, self.imitation.config)

@@ -125,7 +125,8 @@ class Trainer:
             note=self._note,
             accept_env_version=accept_env_version,
         )
-        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        # Else it only stores the state: a GPU that an actor uses has no room for a second learner.
+        self.device = "cuda" if torch.cuda.is_available() and config.trainer_computes else "cpu"
         self.reports: dict[int, Report] = {}
         self.timer = PhaseTimer(callback)
         self.hardware = Hardware()

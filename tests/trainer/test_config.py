@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cairn.core.config import nest
 from cairn.core.errors import CairnError, ConfigError, UnknownNameError
 from cairn.trainer.config import RunConfig, find_run, load_run_config
 
@@ -100,3 +101,19 @@ def test_a_stored_configuration_is_the_same_again() -> None:
 
 def test_every_error_is_a_wrong_request_and_no_bug() -> None:
     assert issubclass(ConfigError, CairnError)
+
+
+@pytest.mark.parametrize(
+    ("changes", "computes"),
+    [
+        ({}, True),
+        ({"cluster.workers": 2}, True),
+        ({"cluster.ranks": 2}, True),
+        ({"cluster.workers": 2, "cluster.ranks": 2}, True),  # hf evaluates in the trainer's process
+        ({"cluster.workers": 2, "cluster.ranks": 2, "sampling.method": "vllm"}, False),
+        ({"cluster.workers": 2, "cluster.ranks": 2, "sampling.method": "vllm", "imitation.episodes": 1}, True),
+    ],
+)
+def test_trainer_computes_unless_actors_do_all(changes: dict[str, Any], computes: bool) -> None:
+    given = {"imitation.episodes": 0, **changes}
+    assert RunConfig.model_validate(nest(given)).trainer_computes is computes

@@ -27,12 +27,12 @@ def files_of(policy: Policy) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
-def policy_of(files: Mapping[str, bytes], dtype: str) -> Policy:
-    """Return the policy whose files these are, on this process's GPU if it has one."""
+def policy_of(files: Mapping[str, bytes], dtype: str, *, is_computing: bool = True) -> Policy:
+    """Return the policy whose files these are, on this process's GPU if it has one and computes with the policy."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             (Path(folder) / name).write_bytes(content)
-        return load_pretrained(folder, dtype, "cuda" if torch.cuda.is_available() else "cpu")
+        return load_pretrained(folder, dtype, "cuda" if is_computing and torch.cuda.is_available() else "cpu")
 
 
 def weights_of(weights: Mapping[str, Tensor]) -> Weights:

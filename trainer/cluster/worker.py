@@ -78,7 +78,8 @@ class RolloutWorker:
         set_up_torch(config.trainer.threads, config.trainer.deterministic)
         self._jobs: deque[Job] = deque()  # not started
         with own_errors():
-            self._policy = policy_of(files, config.model.dtype)
+            # Other back ends compute in processes of their own, and need the GPU's memory.
+            self._policy = policy_of(files, config.model.dtype, is_computing=config.sampling.method == "hf")
             self._policy.version = start.version
             backend = new_backend(config.sampling, self._policy)
             interface = policy_interface(config.agent, self._policy)

@@ -85,6 +85,17 @@ def gather(tensor: Tensor) -> Tensor:
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
+def gather_on_first(tensor: Tensor) -> Tensor:
+    """Return the full tensor, in main memory, on the first rank, and an empty one on others; every rank must call it.
+
+    A GPU holds one gathered tensor at a time: the whole optimiser's state would not fit beside the shards.
+    """
+    if not isinstance(tensor, DTensor):
+        return tensor
+    full = tensor.full_tensor()
+    return full.cpu() if tensor.device_mesh.get_rank() == 0 else full.new_empty(0)
+
+
 def shared_like(tensor: Tensor, model: Tensor) -> Tensor:
     """Return this rank's shard of a full tensor, sharded like `model`."""
     if not isinstance(model, DTensor):
@@ -93,9 +104,9 @@ def shared_like(tensor: Tensor, model: Tensor) -> Tensor:
 
 
 def full_weights(model: Any) -> dict[str, Tensor]:  # Any: see Policy
-    """Return the full state dict in transformers' format; every rank must call it."""
+    """Return the full state dict in transformers' format; see `gather_on_first`."""
     stored: dict[str, Tensor] = model.state_dict(keep_vars=True)
-    parts = {id(tensor): gather(tensor.detach()) for tensor in stored.values()}  # tied weights stay one tensor
+    parts = {id(tensor): gather_on_first(tensor.detach()) for tensor in stored.values()}  # tied weights stay one tensor
     return {name: parts[id(tensor)] for name, tensor in stored.items()}
 
 

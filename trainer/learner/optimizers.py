@@ -22,7 +22,7 @@ from torch.distributed.tensor import DTensor
 from cairn.agents.models.lora import trained
 from cairn.core.config import Config
 from cairn.core.errors import CairnError
-from cairn.trainer.learner.distributed import gather, shared_like
+from cairn.trainer.learner.distributed import gather, gather_on_first, shared_like
 
 _MUON, _ADAMW = {"momentum_buffer"}, {"step", "exp_avg", "exp_avg_sq"}  # state of each optimiser per parameter
 _MASTER = "master"
@@ -65,10 +65,15 @@ class PolicyOptimizer:
             fused = all(p.is_cuda and not isinstance(p, DTensor) for p in outer.values())
         self._never_waits = fused and not inner
         self._parts: list[tuple[torch.optim.Optimizer, list[str], float]] = []
-        self._adamw = torch.optim.AdamW(
-            list(outer.values()), lr=config.lr, betas=config.betas, weight_decay=config.weight_decay, fused=fused
-        )
-        self._parts.append((self._adamw, list(outer), config.lr))
+        if outer:  # adapters are hidden matrices only
+            adamw = torch.optim.AdamW(
+                list(outer.values()),
+                lr=config.lr,
+                betas=config.betas,
+                weight_decay=config.weight_decay,
+                fused=fused or None,
+            )
+            self._parts.append((adamw, list(outer), config.lr))
         if inner:
             muon = torch.optim.Muon(
                 list(inner.values()), lr=config.muon_lr, momentum=config.momentum, weight_decay=config.weight_decay
@@ -90,8 +95,9 @@ class PolicyOptimizer:
         stepped = [p for p in ({**self._weights, **self._masters}).values() if p.grad is not None]
         norm = gather(torch.nn.utils.get_total_norm([p.grad for p in stepped if p.grad is not None]))
         if self._never_waits:
-            self._adamw.grad_scale = ((norm + 1e-6) / max_norm).clamp(min=1.0)  # type: ignore[attr-defined]  # gradients are divided by it
-            self._adamw.found_inf = (~torch.isfinite(norm)).float()  # type: ignore[attr-defined]  # 1: nothing changes
+            for optimizer, _, _ in self._parts:
+                optimizer.grad_scale = ((norm + 1e-6) / max_norm).clamp(min=1.0)  # type: ignore[attr-defined]  # gradients are divided by it
+                optimizer.found_inf = (~torch.isfinite(norm)).float()  # type: ignore[attr-defined]  # 1: nothing changes
         elif torch.isfinite(norm):
             torch.nn.utils.clip_grads_with_norm_(stepped, max_norm, norm)
         else:
@@ -111,11 +117,13 @@ class PolicyOptimizer:
             p.grad = None
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the full state by ``<parameter>/<slot>``."""
-        out = {f"{name}/{_MASTER}": gather(master.detach()) for name, master in self._masters.items()}
+        """Return the full state by ``<parameter>/<slot>``; see `distributed.gather_on_first`."""
+        out = {f"{name}/{_MASTER}": gather_on_first(master.detach()) for name, master in self._masters.items()}
         for optimizer, names, _ in self._parts:
             for index, slots in optimizer.state_dict()["state"].items():
-                out |= {f"{names[index]}/{what}": gather(torch.as_tensor(value)) for what, value in slots.items()}
+                out |= {
+                    f"{names[index]}/{what}": gather_on_first(torch.as_tensor(value)) for what, value in slots.items()
+                }
         return out
 
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:

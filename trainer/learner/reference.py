@@ -34,7 +34,7 @@ from torch.distributed.tensor import DTensor
 from cairn.agents.models.lora import trained
 from cairn.core.config import Config
 from cairn.core.errors import CairnError
-from cairn.trainer.learner.distributed import gather, shared_like
+from cairn.trainer.learner.distributed import gather_on_first, shared_like
 
 _MOST = 10.0  # maximum importance weight of a token that an older policy sampled
 
@@ -94,8 +94,8 @@ class Reference:
                 self._tensors[name].lerp_(weight.float(), 1 - self.config.decay)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the reference's full weights by name."""
-        return {name: gather(tensor) for name, tensor in self._tensors.items()}
+        """Return the reference's full weights by name; see `distributed.gather_on_first`."""
+        return {name: gather_on_first(tensor) for name, tensor in self._tensors.items()}
 
     @torch.no_grad()
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
