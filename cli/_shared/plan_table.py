@@ -11,7 +11,7 @@ from cairn.cli._shared.output import show_table
 
 if TYPE_CHECKING:
     from cairn.trainer.plan.learning import LearningSetting
-    from cairn.trainer.plan.plan import RunPlan
+    from cairn.trainer.plan.plan import Role, RunPlan
 
 _GIB = 1 << 30
 
@@ -26,9 +26,11 @@ def show_plan(plan: RunPlan) -> None:
     typer.echo()
     show_table(("setting", "value", ""), [(each.name, str(each.value), _mark(each)) for each in plan.settings])
     for role in plan.roles:
-        typer.echo(f"\n{role.name}, {role.devices} of them, each:")
+        peaks = ", ".join(f"{process} in {phase}" for process, phase in role.peaks.items())
+        typer.echo(f"\n{role.name}, {role.devices} of them, each; largest phase: {peaks}")
         rows = [(name, _gib(size)) for name, size in role.parts.items() if size]
-        show_table(("part", "GiB"), [*rows, ("all", _gib(role.total)), ("room", _gib(plan.room))])
+        room = "unknown" if role.room is None else _gib(role.room)
+        show_table(("part", "GiB"), [*rows, ("all", _gib(role.total)), ("room", room)])
     typer.echo()
     if plan.sampled_per_second is not None and plan.sequences is not None:
         typer.echo(f"cache    {plan.sequences:,.1f} sequences of full length")
@@ -39,6 +41,8 @@ def show_plan(plan: RunPlan) -> None:
         typer.secho(note, fg="yellow", err=True)
     for problem in plan.problems:
         typer.secho(f"does not fit: {problem}", fg="red", err=True)
+    if plan.problems:
+        typer.secho(plan.advice, fg="red", err=True)
 
 
 def plan_tables(plan: RunPlan) -> dict[str, Any]:  # Any: JSON
@@ -46,16 +50,27 @@ def plan_tables(plan: RunPlan) -> dict[str, Any]:  # Any: JSON
     return {
         "fits": not plan.problems,
         "problems": plan.problems,
+        "remedy": plan.remedy,
         "settings": [asdict(each) for each in plan.settings],
         "notes": plan.notes,
         "parameters": plan.shape.parameters,
         "trained": plan.shape.trained,
         "device": {"name": plan.device.name, "count": plan.device.count, "memory": plan.device.memory},
-        "room": plan.room,
-        "roles": [{"name": r.name, "devices": r.devices, "parts": r.parts, "total": r.total} for r in plan.roles],
+        "roles": [_role_table(role) for role in plan.roles],
         "cached_sequences": plan.sequences,
         "sampled_per_second": plan.sampled_per_second,
         "learned_per_second": plan.learned_per_second,
+    }
+
+
+def _role_table(role: Role) -> dict[str, Any]:  # Any: JSON
+    return {
+        "name": role.name,
+        "devices": role.devices,
+        "parts": role.parts,
+        "phases": role.peaks,
+        "total": role.total,
+        "room": role.room,
     }
 
 

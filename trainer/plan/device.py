@@ -25,6 +25,7 @@ class Device:
     bandwidth: float  # memory bytes per second
     count: int = 1
     is_gpu: bool = True
+    host: float | None = None  # bytes of the machine's main memory; None: unknown
 
 
 # Dense bf16 and memory bandwidth from the vendors' data sheets. The plan leaves part of the memory to driver and
@@ -65,11 +66,11 @@ def at_hand() -> Device:
     flops = 2 * size**3 / _seconds(lambda: a @ b, where)
     block = torch.empty(256 << 20, dtype=torch.uint8, device=where)
     bandwidth = 2 * block.numel() / _seconds(block.clone, where)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if where == "cuda":
         total = torch.cuda.get_device_properties(0).total_memory
         name, count = torch.cuda.get_device_name(0), torch.cuda.device_count()
-        return Device(name=name, memory=total, flops=flops, bandwidth=bandwidth, count=count)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return Device(name=name, memory=total, flops=flops, bandwidth=bandwidth, count=count, host=memory)
     threads = torch.get_num_threads()
     return Device(name=f"cpu, {threads} threads", memory=memory, flops=flops, bandwidth=bandwidth, is_gpu=False)
 

@@ -1,6 +1,7 @@
-"""Places a run's parts on its devices, checks that they fit, and estimates the speed.
+"""Places a run's processes on its devices, checks that they fit, and estimates the speed.
 
-Problems name the setting to change.
+Ray gives the first GPU to the first actor, and the trainer and its evaluation use that GPU as well. Each actor needs a
+GPU of its own.
 
 Speeds are estimates: of sampling, from the memory reads and operations of each step over all slots; of learning, from
 operations at a fixed share of the device's peak. They do not include the time of environments.
@@ -8,14 +9,27 @@ operations at a fixed share of the device's peak. They do not include the time o
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from cairn.core.errors import ConfigError
 from cairn.trainer.config import RunConfig
 from cairn.trainer.plan.device import GIB, Device
+from cairn.trainer.plan.host import host_process
 from cairn.trainer.plan.learning import LearningSetting, learning_settings
-from cairn.trainer.plan.memory import Parts, cached_sequences, learner_parts, rollout_parts, tensor_parallel
+from cairn.trainer.plan.memory import (
+    Parts,
+    ProcessMemory,
+    cached_sequences,
+    engine_process,
+    rank_process,
+    tensor_parallel,
+    trainer_process,
+    worker_process,
+)
+from cairn.trainer.plan.remedies import find_remedy, remedy_text
 from cairn.trainer.plan.shape import ModelShape, shape_of
 from cairn.trainer.pretrained import pretrained_notes
 
@@ -26,16 +40,45 @@ _SAMPLING = 0.6  # of the limit by memory and processor, while sampling
 
 @dataclass(frozen=True, kw_only=True)
 class Role:
-    """The parts that share one device."""
+    """The processes that share one device, or the machine's main memory."""
 
     name: str
-    devices: int  # number of devices with these parts
-    parts: Parts  # bytes on each
+    devices: int  # number of devices with these processes
+    processes: tuple[ProcessMemory, ...]
+    room: float | None  # usable bytes; None: unknown
+
+    @property
+    def parts(self) -> Parts:
+        """Bytes on each device, by part: each process in its largest phase."""
+        out: dict[str, float] = {}
+        for process in self.processes:
+            for part, size in process.parts.items():
+                name = part if len(self.processes) == 1 else f"{process.name}: {part}"
+                out[name] = out.get(name, 0.0) + size
+        return out
+
+    @property
+    def peaks(self) -> Mapping[str, str]:
+        """The largest phase of each process."""
+        return {process.name: process.peak for process in self.processes}
 
     @property
     def total(self) -> float:
         """Bytes on each device."""
-        return sum(self.parts.values())
+        return sum(process.total for process in self.processes)
+
+    @property
+    def excess(self) -> float:
+        """Bytes that do not fit."""
+        return 0.0 if self.room is None else max(self.total - self.room, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortage:
+    """A reason why a run does not fit."""
+
+    text: str
+    size: float  # bytes that are missing, to compare changes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,14 +91,15 @@ class RunPlan:
     sequences: float | None  # of full length in the cache; None: external back end
     sampled_per_second: float | None  # tokens, by all workers; None: as above
     learned_per_second: float  # tokens, by all ranks
-    problems: list[str]  # reasons why the run does not fit, each with the setting to change; empty: it fits
+    problems: list[str]  # reasons why the run does not fit; empty: it fits
+    remedy: Mapping[str, Any] | None  # settings with which it fits; None: none were found, or none are needed
     settings: list[LearningSetting]  # those that determine its learning
     notes: list[str]  # warnings about these settings
 
     @property
-    def room(self) -> float:
-        """Usable bytes on each device."""
-        return self.device.memory * _USABLE
+    def advice(self) -> str:
+        """The settings with which the run fits, as text; empty if it fits."""
+        return remedy_text(self.remedy) if self.problems else ""
 
     def check(self) -> None:
         """Check that the run fits.
@@ -64,78 +108,109 @@ class RunPlan:
             ConfigError: the run does not fit; the message names the settings to change.
         """
         if self.problems:
-            raise ConfigError("The run does not fit: " + "; ".join(self.problems))
+            raise ConfigError(f"The run does not fit: {'; '.join(self.problems)}. {self.advice}")
 
 
 def plan(config: RunConfig, device: Device, defaulted: Collection[str] = ()) -> RunPlan:
     """Return the run's needs on these devices; `defaulted`: see `trainer.config.defaulted`."""
     shape = shape_of(config.model, config.model.lora)
-    learner, rollout = learner_parts(config, shape, device.is_gpu), rollout_parts(config, shape, device)
-    roles = _roles(config, learner, rollout)
-    sequences = cached_sequences(config, shape, rollout)
+    sequences = cached_sequences(config, shape, device)
+    problems = find_shortages(config, shape, device)
     return RunPlan(
         device=device,
         shape=shape,
-        roles=roles,
+        roles=[*device_roles(config, shape, device), *_host_roles(config, shape, device)],
         sequences=sequences,
         sampled_per_second=None if sequences is None else _sampled(config, shape, device, sequences),
         learned_per_second=_learned(config, shape, device),
-        problems=_problems(config, shape, device, roles, sequences),
+        problems=[problem.text for problem in problems],
+        remedy=find_remedy(config, shape, device, find_shortages) if problems else None,
         settings=learning_settings(config, defaulted),
         notes=pretrained_notes(config),
     )
 
 
-def _roles(config: RunConfig, learner: Parts, rollout: Parts) -> list[Role]:
-    """Return the roles: learner and rollout share a device unless the run has separate workers."""
-    if config.cluster.workers == 0:
-        return [Role(name="learner and rollout", devices=config.cluster.ranks, parts={**learner, **rollout})]
-    runtime = {"runtime": learner["runtime"]}
-    devices = config.cluster.workers * tensor_parallel(config)
-    return [
-        Role(name="learner", devices=config.cluster.ranks, parts=learner),
-        Role(name="rollout worker", devices=devices, parts={**rollout, **runtime}),
+def device_roles(config: RunConfig, shape: ModelShape, device: Device) -> list[Role]:
+    """Return the processes that share each kind of card, or the one processor."""
+    cluster, engine = config.cluster, engine_process(config, shape, device)
+    engines = () if engine is None else (engine,)
+    trainer = trainer_process(config, shape, device)
+    worker = (worker_process(config, shape, device), *engines)
+    rank = (rank_process(config, shape, device),)
+    num_ranks = cluster.ranks if cluster.ranks > 1 else 0
+    room = device.memory * _USABLE
+    if not device.is_gpu:
+        host = host_process(config, shape, device)
+        everything = (trainer, *(worker * cluster.workers), *(rank * num_ranks), host)
+        return [Role(name="all processes", devices=1, processes=everything, room=room)]
+    actors = [
+        _actor_role("rollout worker", worker, cluster.workers * cluster.placement.worker.gpus, room),
+        _actor_role("learner", rank, num_ranks * cluster.placement.learner.gpus, room),
     ]
+    roles = [role for role in actors if role.devices]
+    own = tensor_parallel(config) if engines else 1  # cards on which the trainer's processes run
+    if not roles:
+        name = "trainer" if cluster.is_used else "learner and rollout"
+        return [Role(name=name, devices=own, processes=(trainer, *engines), room=room)]
+    first, *others = roles
+    evaluating = [replace(each, name="evaluation's vLLM") for each in engines] if cluster.workers else list(engines)
+    shared = min(own, first.devices)
+    together = replace(
+        first, name=f"trainer and {first.name}", devices=shared, processes=(trainer, *evaluating, *first.processes)
+    )
+    rest = [replace(first, devices=first.devices - shared)] if first.devices > shared else []
+    return [together, *rest, *others]
 
 
-def _problems(
-    config: RunConfig, shape: ModelShape, device: Device, roles: list[Role], sequences: float | None
-) -> list[str]:
-    out = []
-    wanted = sum(role.devices for role in roles)
-    if device.is_gpu and wanted > device.count:
-        out.append(
-            f"{wanted} GPUs are asked for and {device.count} are there: lower cluster.ranks, cluster.workers or "
-            "sampling.vllm.tensor_parallel"
-        )
-    for role in roles:
-        if role.total > device.memory * _USABLE:
-            over = (role.total - device.memory * _USABLE) / GIB
-            out.append(f"{role.name}: {over:.1f} GiB too much on {device.name}: {_remedy(config, shape, role)}")
+def find_shortages(config: RunConfig, shape: ModelShape, device: Device) -> list[Shortage]:
+    """Return the reasons why a run does not fit."""
+    out = [
+        Shortage(text=f"{role.name}: {role.excess / GIB:.1f} GiB too much on {device.name}", size=role.excess)
+        for role in [*device_roles(config, shape, device), *_host_roles(config, shape, device)]
+        if role.excess
+    ]
+    sequences = cached_sequences(config, shape, device)
     if sequences is not None and sequences < 1:
-        out.append(
-            "the rollout's cache cannot hold one sequence of sampling.max_context: raise sampling.vllm.memory_share, "
-            "or lower sampling.max_context"
+        missing = (1 - sequences) * config.sampling.max_context * shape.cache_bytes
+        text = f"the rollout's cache holds {sequences:.2f} sequences of sampling.max_context, and must hold one"
+        out.append(Shortage(text=text, size=missing))
+    return [*_placement_shortages(config, device), *out] if device.is_gpu else out
+
+
+def _actor_role(name: str, processes: tuple[ProcessMemory, ...], gpus: float, room: float) -> Role:
+    """Return the cards of a kind of actor."""
+    return Role(name=name, devices=math.ceil(gpus), processes=processes, room=room)
+
+
+def _placement_shortages(config: RunConfig, device: Device) -> list[Shortage]:
+    """Return the reasons why Ray could not give every actor its GPUs."""
+    cluster, group = config.cluster, tensor_parallel(config)
+    kinds = [
+        ("worker", cluster.workers, cluster.placement.worker.gpus, group),
+        ("learner", cluster.ranks if cluster.ranks > 1 else 0, cluster.placement.learner.gpus, 1),
+    ]
+    out = [
+        Shortage(
+            text=f"cluster.placement.{kind}.gpus is {gpus:g}: each of these actors needs {needed} on {device.name}",
+            size=device.memory * (needed - gpus) * count,
         )
+        for kind, count, gpus, needed in kinds
+        if count and gpus < needed
+    ]
+    wanted = max(sum(math.ceil(count * max(gpus, needed)) for _, count, gpus, needed in kinds), group)
+    if wanted > device.count:
+        text = f"{wanted} GPUs are needed and {device.count} are there"
+        out.append(Shortage(text=text, size=device.memory * (wanted - device.count)))
     return out
 
 
-def _remedy(config: RunConfig, shape: ModelShape, role: Role) -> str:
-    """Return advice to change the most effective setting."""
-    largest = max((size, name) for name, size in role.parts.items())[1]
-    if largest in ("activations", "logits"):
-        if not config.learner.checkpointing and largest == "activations":
-            return "set learner.checkpointing = true"
-        return f"lower learner.micro_batch_tokens, now {config.learner.micro_batch_tokens}"
-    if largest == "rollout cache":
-        if config.sampling.method == "vllm":
-            return "lower sampling.vllm.memory_share"
-        return f"lower sampling.slots, now {config.sampling.slots}, or sampling.max_context"
-    if shape.adapters or role.name == "rollout worker":
-        return "choose a smaller model, model.dtype = 'bfloat16', or sampling.vllm.tensor_parallel"
-    if shape.bytes == 4:
-        return "set model.dtype = 'bfloat16'"
-    return "set model.lora, or learn on more GPUs: cluster.ranks"
+def _host_roles(config: RunConfig, shape: ModelShape, device: Device) -> list[Role]:
+    """Return the main memory of a machine with GPUs."""
+    if not device.is_gpu:
+        return []
+    room = None if device.host is None else device.host * _USABLE
+    host = host_process(config, shape, device)
+    return [Role(name="main memory of one machine", devices=1, processes=(host,), room=room)]
 
 
 def _sampled(config: RunConfig, shape: ModelShape, device: Device, sequences: float) -> float:

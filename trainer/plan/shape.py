@@ -29,6 +29,12 @@ class ModelShape:
     key_width: int  # key heads x head width
     vocabulary: int
     bytes: int  # of one weight
+    layer: int  # parameters of one layer
+    hidden: int  # trained parameters in matrices of the layers, which Muon changes if it is chosen
+    largest: int  # parameters of the largest tensor
+    has_head_norms: bool  # queries and keys are normalised, as in Qwen3
+    copied_inputs: int  # numbers per token and layer that adapters copy to float32, with a bfloat16 base
+    kept_inputs: int  # numbers per token and layer that adapters keep of their inputs, with a float32 base
 
     @property
     def trained(self) -> int:
@@ -41,14 +47,19 @@ class ModelShape:
         return 2 * self.layers * self.key_width * self.bytes
 
     @property
-    def kept_bytes(self) -> int:
-        """Bytes of activations per token and layer that the backward pass needs.
+    def trained_bytes(self) -> int:
+        """Bytes of one trained weight: adapters are float32 for every dtype of the base."""
+        return 4 if self.adapters else self.bytes
 
-        Inputs of both norms, raw and normalised; the projections' results (q, k, v); the input of the attention's
-        output projection; and gate, up and their product: 5 width + query + 2 key + 4 inner numbers. The kernels'
-        further values (softmax statistics, norms' scales) are a few numbers per head and are ignored.
-        """
-        return self.bytes * (5 * self.width + 2 * self.query_width + 2 * self.key_width + 4 * self.inner)
+    @property
+    def has_masters(self) -> bool:
+        """Whether the optimiser holds a float32 master of each trained weight."""
+        return self.trained_bytes < 4
+
+    @property
+    def root(self) -> int:
+        """Parameters outside the layers: embeddings, last norm, output layer."""
+        return self.parameters - self.layers * self.layer
 
     def flops(self, context: float) -> float:
         """Return the operations of a token's forward pass; `context`: mean preceding tokens."""
@@ -65,10 +76,13 @@ def shape_of(config: ModelConfig, lora: Any) -> ModelShape:  # Any: LoraConfig o
     with torch.device("meta"):
         build: Any = AutoModelForCausalLM.from_config  # Any: transformers has no types
         model = build(settings)
+    adapted = [] if lora is None else _adapted(model, lora)
+    inputs = {_input_of(name): module.in_features for name, module in adapted}
+    layer: Any = model.get_decoder().layers[0]  # Any: as above
     head = getattr(settings, "head_dim", None) or settings.hidden_size // settings.num_attention_heads
     return ModelShape(
         parameters=sum(p.numel() for p in model.parameters()),
-        adapters=0 if lora is None else _adapters(model, lora),
+        adapters=0 if lora is None else sum(lora.rank * (m.in_features + m.out_features) for _, m in adapted),
         layers=settings.num_hidden_layers,
         width=settings.hidden_size,
         inner=settings.intermediate_size,
@@ -76,6 +90,14 @@ def shape_of(config: ModelConfig, lora: Any) -> ModelShape:  # Any: LoraConfig o
         key_width=(settings.num_key_value_heads or settings.num_attention_heads) * head,
         vocabulary=settings.vocab_size,
         bytes=BYTES[config.dtype],
+        layer=sum(p.numel() for p in layer.parameters()),
+        hidden=sum(p.numel() for p in layer.parameters() if p.ndim == 2) * settings.num_hidden_layers
+        if lora is None
+        else sum(lora.rank * (m.in_features + m.out_features) for _, m in adapted),
+        largest=max(p.numel() for p in model.parameters()),
+        has_head_norms=any(name.endswith("q_norm") for name, _ in layer.named_modules()),
+        copied_inputs=sum(m.in_features for _, m in adapted) // settings.num_hidden_layers,
+        kept_inputs=sum(inputs.values()) // settings.num_hidden_layers,
     )
 
 
@@ -101,15 +123,19 @@ def _settings(config: ModelConfig) -> Any:  # Any: transformers selects the clas
     )
 
 
-def _adapters(model: Any, lora: Any) -> int:  # Any: transformers selects the class; LoraConfig
-    """Count rank x (inputs + outputs) over the matrices that get an adapter."""
+def _adapted(model: Any, lora: Any) -> list[tuple[str, torch.nn.Linear]]:  # Any: as above; LoraConfig
+    """Return the matrices that get an adapter."""
     output = model.get_output_embeddings()
     targets = lora.targets
-    found = [
-        module
+    return [
+        (name, module)
         for name, module in model.named_modules()
         if isinstance(module, torch.nn.Linear)
         and module is not output
         and (targets == "all-linear" or any(re.fullmatch(rf"(.*\.)?{re.escape(t)}", name) for t in targets))
     ]
-    return sum(lora.rank * (m.in_features + m.out_features) for m in found)
+
+
+def _input_of(name: str) -> str:
+    """Return a name that projections of one input share: those of queries, keys and values, of gate and up."""
+    return re.sub(r"[qkv]_proj$", "qkv_proj", re.sub(r"(gate|up)_proj$", "gate_up_proj", name))
