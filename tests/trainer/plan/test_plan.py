@@ -158,6 +158,15 @@ def test_a_trainer_that_computes_holds_a_second_learner(folders: dict[str, str])
     assert not any("optimiser" in part or "weights" in part for part in apart if "vLLM" not in part)
 
 
+def test_hf_holds_two_caches_during_an_evaluation(folders: dict[str, str]) -> None:
+    config = recipe("qwen2.5-1.5b-household", folders, **{"sampling.method": "hf", "sampling.slots": 32})
+    phases = trainer_process(config, shape(folders), device("h100")).phases
+    cache = 32 * 4096 * 28_672 * 1.5  # it grows by half
+    assert phases["evaluation"]["rollout cache"] == phases["evaluation"]["evaluation cache"] == cache
+    assert phases["backward pass"]["rollout cache"] == cache  # kept while the policy learns
+    assert "evaluation cache" not in phases["backward pass"]
+
+
 def test_main_memory_by_hand(folders: dict[str, str]) -> None:
     made = plan(recipe("qwen2.5-7b-household-8gpu", folders), device("h100x8"))
     host = role_of(made, "main memory of one machine")
