@@ -55,4 +55,5 @@ def set_up_torch(threads: int | None, deterministic: bool) -> None:
     if deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA starts
         torch.backends.cudnn.benchmark = False
-        torch.utils.deterministic.fill_uninitialized_memory = False  # it costs time, and no result depends on it
+        # torch does not declare this setting
+        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # it costs time, and no result depends on it

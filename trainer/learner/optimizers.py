@@ -170,7 +170,9 @@ class PolicyOptimizer:
     @torch.no_grad()
     def _round(self) -> None:
         if self._masters:
-            torch._foreach_copy_([self._weights[name] for name in self._masters], list(self._masters.values()))
+            torch._foreach_copy_(
+                [_shard(self._weights[name]) for name in self._masters], list(map(_shard, self._masters.values()))
+            )
 
     def _cut(self, name: str, slots: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return this rank's shard of an optimiser's state of a weight; scalars are not sharded."""
@@ -187,6 +189,10 @@ def _add_gradient(master: Tensor, weight: Tensor) -> None:
         master.grad = gradient.float()
     else:
         master.grad.add_(gradient)
+
+
+def _shard(tensor: Tensor) -> Tensor:
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def _hidden_matrices(model: Any, weights: Mapping[str, Tensor]) -> set[str]:  # Any: a transformers model

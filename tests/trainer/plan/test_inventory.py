@@ -73,9 +73,10 @@ def counted(learner: Learner, given: Any) -> dict[str, int]:
     model, gradients = learner.policy.model, []
     step = learner.optimizer.step
 
-    def noted(rate: float) -> None:
-        gradients.append(local_bytes(p.grad for p in trained(model).values() if p.grad is not None))
-        step(rate)
+    def noted(rate: float, max_norm: float) -> Tensor:
+        holders = (*trained(model).values(), *learner.optimizer._masters.values())
+        gradients.append(local_bytes(p.grad for p in holders if p.grad is not None))
+        return step(rate, max_norm)
 
     learner.optimizer.step = noted  # type: ignore[method-assign]  # to see the gradients before they are cleared
     learner.update(given, 0)

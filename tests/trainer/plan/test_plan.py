@@ -91,7 +91,8 @@ def test_sharded_states_and_gathers_by_hand(folders: dict[str, str]) -> None:
     root = 151_936 * 1536 + 1536  # tied embeddings and the last norm
     layer = (P - root) / 28
     back = phases["backward pass"]
-    assert back["weights"] == back["gradients"] == P  # 2 bytes over 2 ranks
+    assert back["weights"] == P  # 2 bytes over 2 ranks
+    assert back["gradients"] == 2 * P
     assert back["optimiser"] == 6 * P
     assert back["gathered weights"] == 2 * (root + 3 * layer)
     assert back["gradient reduction"] == pytest.approx(2 * root + max(4 * root, 10 * layer))
