@@ -54,6 +54,7 @@ LEAST_LINES = 30  # of a module
 SHORT = {
     "agents/forms/plain.py": "a plug-in",
     "agents/forms/tagged.py": "a plug-in",
+    "core/one_ahead.py": "it knows nothing of samples and batches",
     "core/text.py": "six folders use it",
     "core/tool_arguments.py": "what reads tool calls in two folders shares it",
     "core/server_socket.py": "three servers in three folders share it",

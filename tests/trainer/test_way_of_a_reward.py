@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from pathlib import Path
 from types import FrameType
 
@@ -75,11 +76,13 @@ def passed_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     run = PolicyUpdate.run
 
     def watched(parts: PolicyUpdate, number: int, seed: int) -> UpdateResult:
+        threading.setprofile(note)  # batches are made in a thread
         sys.setprofile(note)
         try:
             return run(parts, number, seed)
         finally:
             sys.setprofile(None)
+            threading.setprofile(None)
 
     monkeypatch.setattr(PolicyUpdate, "run", watched)
     settings = {**SMALL, "trainer.updates": 2, "credit.method": "gigpo", "loss.method": "clip"}

@@ -11,9 +11,7 @@ sequence after the other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar, cast
 
 import numpy as np
 import torch
@@ -23,8 +21,6 @@ from cairn.agents.models.packed_attention import Ragged
 from cairn.core.records import IntArray
 from cairn.trainer.learner.prefix_tree import in_order, make_tree, shared_prefix, without_sharing
 from cairn.trainer.learner.samples import Sample
-
-T = TypeVar("T")
 
 _MAX_NODES = 0.9  # share of the samples' tokens up to which a forest shares prefixes
 
@@ -124,16 +120,6 @@ def _is_worth_sharing(num_nodes: int, num_tokens: int) -> bool:
 
 def _num_computed(num_nodes: int, num_tokens: int) -> int:
     return num_nodes if _is_worth_sharing(num_nodes, num_tokens) else num_tokens
-
-
-def one_ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yield the items, and compute the next one in a thread meanwhile."""
-    with ThreadPoolExecutor(1, thread_name_prefix="batches") as pool:
-        nothing = object()
-        following = pool.submit(next, items, nothing)
-        while (item := following.result()) is not nothing:
-            following = pool.submit(next, items, nothing)
-            yield cast(T, item)
 
 
 def rank_micro_batches(samples: Sequence[Sample], budget: int, rank: int, world: int) -> list[list[int]]:

@@ -20,10 +20,11 @@ from cairn.agents.models.packed_attention import logits_after
 from cairn.agents.models.policy import Policy
 from cairn.core.config import Config
 from cairn.core.errors import DivergedError
+from cairn.core.one_ahead import one_ahead
 from cairn.core.plugin_config import PluginConfig
 from cairn.core.seeding import numpy_generator
 from cairn.core.table import Floats
-from cairn.trainer.learner.batch import Batch, make_batch, one_ahead, rank_micro_batches
+from cairn.trainer.learner.batch import Batch, make_batch, rank_micro_batches
 from cairn.trainer.learner.distributed import SINGLE, ProcessGroup
 from cairn.trainer.learner.memory_budget import TokenBudget
 from cairn.trainer.learner.objective import Objective
@@ -195,7 +196,7 @@ class Learner:
         if not samples:
             return
         references = self._reference_logprobs(samples, weights)
-        with torch.set_grad_enabled(has_gradient):
+        with torch.set_grad_enabled(has_gradient), self.optimizer.summing_gradients():
             for number, (chosen, batch) in enumerate(one_ahead(self._batches(samples, weights))):
                 sums.count(batch)
                 logprobs_D, entropy_D = logprobs_and_entropy(self.policy, batch, self.temperature)

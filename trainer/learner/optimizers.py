@@ -10,7 +10,8 @@ would parts of gradients. Adapters are float32 and need no master.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
 
@@ -43,7 +44,7 @@ class PolicyOptimizer:
     """One or two torch optimisers that step together, with a state of named tensors."""
 
     def __init__(self, model: Any, config: OptimizerConfig, fused: bool | None = None) -> None:
-        """Set up the optimisers, and the masters' sums of gradients.
+        """Set up the optimisers.
 
         Args:
             model: a transformers model.
@@ -54,9 +55,6 @@ class PolicyOptimizer:
         self._masters = {
             name: p.detach().float().requires_grad_() for name, p in self._weights.items() if p.dtype.itemsize < 4
         }
-        for name in self._masters:
-            hook = partial(_add_gradient, self._masters[name])
-            self._weights[name].register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]  # torch has no types for it
         stepped = {**self._weights, **self._masters}
         hidden = _hidden_matrices(model, self._weights) if config.kind == "muon" else set()
         inner = {name: p for name, p in stepped.items() if name in hidden}
@@ -79,6 +77,19 @@ class PolicyOptimizer:
                 list(inner.values()), lr=config.muon_lr, momentum=config.momentum, weight_decay=config.weight_decay
             )
             self._parts.append((muon, list(inner), config.muon_lr))
+
+    @contextmanager
+    def summing_gradients(self) -> Iterator[None]:
+        """Within the block, move each weight's gradient to its master, if it has one, as soon as it is computed."""
+        hooks = [
+            self._weights[name].register_post_accumulate_grad_hook(partial(_add_gradient, master))  # type: ignore[no-untyped-call]  # torch has no types for it
+            for name, master in self._masters.items()
+        ]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
 
     def step(self, rate: float, max_norm: float) -> Tensor:
         """Scale the gradients down to a total norm of `max_norm`, apply them, and clear them.

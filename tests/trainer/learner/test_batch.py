@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.core.records import Constraint
-from cairn.trainer.learner.batch import Batch, make_batch, micro_batches, one_ahead
+from cairn.trainer.learner.batch import Batch, make_batch, micro_batches
 from cairn.trainer.learner.samples import Sample
 
 CPU = torch.device("cpu")
@@ -138,28 +136,3 @@ def test_micro_batches_stay_within_the_token_budget(contexts: list[str], budget:
     for chunk in chunks:
         batch = make_batch([samples[i] for i in chunk], [np.ones(1)] * len(chunk), CPU)
         assert len(batch.ids_N) <= budget or len(chunk) == 1
-
-
-def test_one_ahead_computes_the_next_item_while_the_last_one_is_used() -> None:
-    is_computed = [threading.Event() for _ in range(3)]
-
-    def items() -> Iterator[int]:
-        for i, event in enumerate(is_computed):
-            event.set()
-            yield i
-
-    for i in one_ahead(items()):
-        assert all(event.wait(10) for event in is_computed[: i + 2])
-        assert not any(event.is_set() for event in is_computed[i + 2 :])
-
-
-def test_one_ahead_passes_errors_and_nothing_on() -> None:
-    def broken() -> Iterator[int]:
-        yield 1
-        raise ValueError("second")
-
-    found = one_ahead(broken())
-    assert next(found) == 1
-    with pytest.raises(ValueError, match="second"):
-        next(found)
-    assert list(one_ahead(iter([]))) == []

@@ -103,16 +103,21 @@ def test_gradients_of_micro_batches_are_summed_in_float32() -> None:
     """In bfloat16, 1 + 2^-9 is 1, so that 512 such gradients after a 1 would be lost."""
     model, optimizer = halved()
     weight = model.model.norm.weight
-    for scale in (1.0, *[2.0**-9] * 512):
-        (scale * weight[0]).backward()
-        assert weight.grad is None
+    with optimizer.summing_gradients():
+        for scale in (1.0, *[2.0**-9] * 512):
+            (scale * weight[0]).backward()
+            assert weight.grad is None
+    weight[0].backward()  # outside, gradients are the weight's own: two optimisers may have one model
+    assert weight.grad is not None
+    weight.grad = None
     optimizer.step(1.0, NO_LIMIT)
     assert float(optimizer.tensors()["model.norm.weight/exp_avg"][0]) == pytest.approx(0.2)
 
 
 def test_zero_grad_clears_what_micro_batches_have_summed() -> None:
     model, optimizer = halved()
-    model.model.norm.weight.sum().backward()
+    with optimizer.summing_gradients():
+        model.model.norm.weight.sum().backward()
     optimizer.zero_grad()
     assert float(optimizer.step(1.0, NO_LIMIT)) == 0.0
 
